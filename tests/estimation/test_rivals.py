@@ -1,6 +1,7 @@
 """Minima that the data allow as well are looked for, told, and held by the intervals."""
 
 import numpy as np
+import pytest
 
 import daedal as dd
 from daedal import der
@@ -68,3 +69,30 @@ def test_the_header_shows_what_was_typed():
 
     assert describe_for_reading(criterion) == "SimulationPEM()"
     assert describe(criterion) == "SimulationPEM(whiten=None)"  # as code that gives the same
+
+
+def test_what_was_looked_for_is_no_start():
+    model = make_tanks(0.0, 0.05)
+    data = measure(model, 0.05, 1)
+    one = dd.fit(model, data, free={"T1": 2.5, "T2": 3.5, "k": 1.2}, starts=[{"T1": 2.5, "T2": 3.5}])
+    assert [minimum.count for minimum in one.minima] == [1, 0]
+    assert len(one.attempts) == 1
+    both = dd.fit(
+        model, data, free={"T1": 2.5, "T2": 3.5, "k": 1.2}, starts=[{"T1": 2.5, "T2": 3.5}, {"T1": 3.5, "T2": 2.5}]
+    )
+    assert [minimum.count for minimum in both.minima] == [1, 1]
+    assert len(both.attempts) == 2
+    assert both.evaluations - sum(one.evaluations for one in both.attempts) < 20  # known minima are not searched anew
+
+
+def test_a_rival_that_is_clearly_lower_becomes_the_best():
+    """A start near the wrong order of the lags ends there; the look for rivals leads to the better one."""
+    model = make_tanks(x20, 0.3)
+    data = measure(model, 0.3, 1)
+    free = {"T1": 3.0, "T2": 3.5, "k": 1.2, "x20": 0.2}
+    fit, there = dd.fit(model, data, free=free), dd.fit(model, data, free={**free, "T1": 4.5, "T2": 1.7})
+    assert there.attempts[0].value > there.value + 0.1
+    assert [one.count for one in there.minima] == [0, 1]
+    assert there.value == pytest.approx(fit.value, rel=1e-7)
+    np.testing.assert_allclose(list(there.params.values()), list(fit.params.values()), rtol=1e-4)
+    assert there.status.ok

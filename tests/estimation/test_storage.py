@@ -12,6 +12,7 @@ import xarray
 import daedal as dd
 from daedal import der
 from daedal.errors import EstimationError
+from daedal.estimation import identify_fit
 
 x, z, u, w, k, c, x0 = dd.symbols("x z u w k c x0")
 
@@ -199,3 +200,18 @@ def test_files_of_version_0_1_0_are_read():
     assert dd.compare(fit, fit.data).fit_percent["x"] == pytest.approx(81.04662762641061, rel=1e-9)
     states = dd.estimate_states(fit, fit.data[0])
     np.testing.assert_allclose(states.mean["x"][:2], [0.98244466, 0.8955988], rtol=1e-7)
+
+
+def test_a_description_makes_no_other_fit():
+    times = 0.5 * np.arange(5)
+    data = dd.Dataset(times, outputs={"x": np.exp(-times) + 0.01 * np.sin(9 * times)})
+    told = []
+    for start in (dd.Parameter(0.8), dd.Parameter(0.8, description="how fast it falls"), dd.Parameter(0.9)):
+        equations, parameters = {"rate": der(x) == -k * x}, {k: start}
+        outputs = {"x": x}
+        model = dd.Model(
+            name="decay", equations=equations, unknowns=[x], outputs=outputs, parameters=parameters, initial={x: 1.0}
+        )
+        told.append(identify_fit(dd.fit(model, data, free=["k"], rng=1)))
+    assert told[1] == told[0]
+    assert told[2]["model"] != told[0]["model"]

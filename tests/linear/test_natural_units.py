@@ -1,6 +1,7 @@
 """Natural units of a pencil follow every change of units."""
 
 import numpy as np
+import pytest
 
 from daedal.linear.standard_form import reduce_to_standard_form
 from daedal.linear.units import find_natural_units
@@ -120,3 +121,19 @@ def test_integrators_that_leak_by_rounding_keep_all_states():
         rows, columns, time = (10.0 ** rng.uniform(-8, 8, size) for size in (n, n, 1))
         form = reduce_to_standard_form(time * rows[:, None] * E * columns, rows[:, None] * F * columns)
         assert form.evolving == k
+
+
+@pytest.mark.parametrize(("fast", "slow"), [(1e8, 4.05e-10), (1e6, 4.05e-10), (1e8, 1.0), (1e15, 1.0)])
+def test_what_counts_does_not_depend_on_units_of_equations_and_variables(fast, slow):
+    """An entry of 1e9 couples a part whose rates are far from the others'."""
+    random = np.random.default_rng(0)
+    E = np.array([[1.0, 0.0, 0.0], [0.0, 1.0 / fast, 1e9], [0.0, 0.0, 0.0]])
+    F = np.array([[-slow, 0.0, 0.0], [1.0, -1.0, 0.0], [1.0, 0.0, 1.0]])
+    R, C, time = find_natural_units(E, F)
+    for _ in range(10):
+        rows, columns = 2.0 ** random.integers(-27, 27, (2, 3))
+        scaled = [rows[:, None] * matrix * columns for matrix in (E, F)]
+        r, c, again = find_natural_units(*scaled)
+        assert again == pytest.approx(time, rel=1e-9)
+        for matrix, other in zip(scaled, (E, F), strict=True):
+            np.testing.assert_allclose(r[:, None] * matrix * c, R[:, None] * other * C, rtol=1e-6)

@@ -44,3 +44,12 @@ def test_linear_axes_are_a_millionth_of_their_range_apart():
     data = dd.Dataset(times, outputs={"y": 1e6 + np.sin(times)})
     packed = next(one for one in read_traces(embed(data)) if one["y"].size == 20)
     np.testing.assert_allclose(packed["y"], 1e6 + np.sin(times), atol=1e-5, rtol=0.0)
+
+
+def test_long_signals_far_from_zero_keep_their_place():
+    random = np.random.default_rng(0)
+    times = 1.7e9 + np.sort(random.uniform(0.0, 60.0, 200))  # seconds since 1970
+    pressure = 101325.0 + 1e-3 * random.standard_normal(200)
+    packed = next(one for one in read_traces(embed(dd.Dataset(times, outputs={"y": pressure}))) if one["y"].size == 200)
+    np.testing.assert_allclose(packed["x"], times, atol=1e-3, rtol=0.0)
+    np.testing.assert_allclose(packed["y"], pressure, atol=1e-7, rtol=0.0)

@@ -40,6 +40,9 @@ class FrozenMapping(Mapping[Key, Value]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
     # As those of Mapping, without a call for every item.
     def items(self) -> ItemsView[Key, Value]:
         return self._items.items()

@@ -73,7 +73,7 @@ class LocalMinimum:
 
     value: float
     params: Mapping[str, float]
-    count: int  # starts that ended here
+    count: int  # starts that ended here; 0 where `fit` has looked for it by itself
 
 
 @final

@@ -53,7 +53,8 @@ def list_lines(fit: "Fit") -> list[str]:
     if len(fit.minima) > 1:
         lines.append(f"  {len(fit.minima)} minima were found:")
         lines += [
-            f"    {one.value:.6g} ({counted(one.count, 'start')}): {_describe_params(one.params)}"
+            f"    {one.value:.6g} ({counted(one.count, 'start') if one.count else 'looked for'}): "
+            f"{_describe_params(one.params)}"
             for one in fit.minima[:5]
         ]
     lines += [f"  {note}" for note in fit.notes]

@@ -53,6 +53,15 @@ def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.nda
     (1.0, 1.0)
     """
     filled = [matrix != 0.0 for matrix in (E, F)]
+    rows, columns, _ = _fit_units(E, F, filled)
+    # Without some entries parts may have a factor that is free: what settles it must not see the user's units.
+    balanced = (rows[:, None] * matrix * columns for matrix in (E, F))
+    further = _leave_out(*balanced, filled)
+    return rows * further[0], columns * further[1], further[2]
+
+
+def _leave_out(E: np.ndarray, F: np.ndarray, filled: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Units for the entries that count."""
     units, rates = _fit_units(E, F, filled), None
     for _ in range(LOOKS if len(E) == E.shape[1] else 0):
         scaled = _scale(E, F, units)

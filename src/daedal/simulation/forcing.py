@@ -65,6 +65,14 @@ class Forcing:
         return sorted(t for t in times.union(self.features, self.bends) if self.start < t < self.end)
 
     @cached_property
+    def knots(self) -> np.ndarray:
+        """Times strictly between start and end at which an input goes on as another polynomial, without a jump."""
+        signals = [track[0] for track in self.tracks if track]
+        knots = [signal.jumps(signal.derivatives) for signal in signals if signal.derivatives]
+        times = np.unique(np.concatenate([np.zeros(0), *knots]))
+        return times[(times > self.start) & (times < self.end)]
+
+    @cached_property
     def _held(self) -> tuple[list[int], np.ndarray, np.ndarray]:
         """All stages at once: their places, instants, and values from each instant on as (instant, stage)."""
         places = sorted(self.stages)

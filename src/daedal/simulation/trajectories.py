@@ -150,13 +150,14 @@ def _simulate_single(job: Job) -> Outcome:
     switching = system.reduction.switching
     if switching is not None:
         return _simulate_switching(job, len(switching.switches))
+    reference = simulation.IDA(*CLOSE)
     if len(system.tops) > SINGLE:
-        return simulation.IDA().simulate(job)
-    tried = simulation.IDA(*CLOSE).simulate_cheaply(job)
+        return reference.simulate(job)
+    tried = reference.simulate_cheaply(job)
     if tried is not None and (tried.status.ok or tried.status.interrupted):
         return tried
     outcome, _ = simulation.try_lanes(job)
-    return outcome or simulation.IDA().simulate(job)
+    return outcome or tried or reference.simulate(job)
 
 
 def _simulate_switching(job: Job, switches: int) -> Outcome:
@@ -166,7 +167,7 @@ def _simulate_switching(job: Job, switches: int) -> Outcome:
         outcome, reason = simulation.try_lanes(job)
     if outcome is not None:
         return outcome
-    outcome = simulation.IDA().simulate(job)
+    outcome = simulation.IDA(*CLOSE).simulate(job)
     return replace(outcome, notes=(*outcome.notes, f"by IDA, because Lanes could not: {reason}")) if reason else outcome
 
 

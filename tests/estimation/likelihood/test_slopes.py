@@ -45,6 +45,20 @@ def test_a_direction_that_leaves_the_bounds_keeps_its_score():
     np.testing.assert_allclose(slopes.scatter, take_score(runs, 0).scatter, rtol=1e-10)
 
 
+def test_a_bound_of_one_leaves_differences_to_the_other():
+    """With the first held where it is, the slope of the second is that of the parabola."""
+    runs, point = make_runs(), np.array([0.4, 0.1])
+    bounds = np.array([0.4 - 1e-3, -9.0]), np.full(2, 9.0)
+    slopes = take_differences(runs, 0, point, bounds, measure)
+    truth = -INFORMATION @ (point - BEST)
+    plain = take_score(runs, 0)
+    assert slopes.score[0] == pytest.approx(plain.score[0])
+    assert slopes.scatter[0, 0] == pytest.approx(plain.scatter[0, 0])
+    assert abs(slopes.score[1] - truth[1]) < 0.1 * np.sqrt(INFORMATION[1, 1])
+    assert 0.0 < slopes.scatter[1, 1] < 0.01 * INFORMATION[1, 1]
+    assert slopes.scatter[0, 1] == 0.0
+
+
 @pytest.mark.parametrize(
     ("noise", "value", "better"),
     # the third: nothing but noise, which tells no direction; the last: values as of a long record

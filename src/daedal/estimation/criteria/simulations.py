@@ -69,9 +69,9 @@ class Simulations:
 def tell_steps(predictors: Sequence[Predictor]) -> tuple[str, float | None]:
     """Method and steps of all experiments in words, and the largest of their estimated errors."""
     texts = list(dict.fromkeys(one.run.text for one in predictors))
-    error = max(one.run.plan.error for one in predictors)
+    errors = [float(one.run.plan.error) for one in predictors]
     shown = "; ".join(texts[:FEW]) + (f" and {len(texts) - FEW} more" if len(texts) > FEW else "")
-    return shown, float(error) if np.isfinite(error) else None
+    return shown, max(errors) if np.isfinite(errors).all() else None
 
 
 def make_simulations(problem: Problem, experiments: Sequence[Experiment], realizations: int | None) -> Simulations:

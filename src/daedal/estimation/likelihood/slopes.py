@@ -57,18 +57,30 @@ def take_differences(
     bounds: tuple[np.ndarray, np.ndarray],
     measure: Callable[[np.ndarray], PooledRuns],
 ) -> Slopes:
-    """Around a point that `pooled` is of; a direction that leaves the bounds keeps the score of the particles."""
-    metric = _find_information(pooled, memory)
-    units = find_units(metric)
-    slopes, errors = units.T @ pooled.score(memory), units.T @ pooled.scatter(memory) @ units
+    """Around a point that `pooled` is of; what is within a standard error of a bound keeps the score of particles."""
+    metric, score, scatter = _find_information(pooled, memory), pooled.score(memory), pooled.scatter(memory)
+    free = _find_free(point, bounds, metric)
+    block = np.ix_(free, free)
+    units = find_units(metric[block])
+    slopes, errors = units.T @ score[free], units.T @ scatter[block] @ units
     for place, unit in enumerate(units.T):
-        ends = point + unit, point - unit
-        if all(np.all((end >= bounds[0]) & (end <= bounds[1])) for end in ends):
-            slopes[place], variance = _compare(*(measure(end) for end in ends))
-            errors[place] = errors[:, place] = 0.0
-            errors[place, place] = variance
-    back = metric @ units
-    return Slopes(back @ slopes, back @ errors @ back.T, metric, np.zeros_like(metric))
+        step = np.zeros(point.size)
+        step[free] = unit
+        slopes[place], variance = _compare(measure(point + step), measure(point - step))
+        errors[place] = errors[:, place] = 0.0
+        errors[place, place] = variance
+    back = metric[block] @ units
+    score[free] = back @ slopes
+    scatter[free] = 0.0
+    scatter[:, free] = 0.0
+    scatter[block] = back @ errors @ back.T
+    return Slopes(score, scatter, metric, np.zeros_like(metric))
+
+
+def _find_free(point: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], metric: np.ndarray) -> np.ndarray:
+    """Places of the coordinates that may go a standard error to either side."""
+    errors = np.linalg.norm(find_units(metric), axis=1)
+    return np.flatnonzero((point - errors >= bounds[0]) & (point + errors <= bounds[1]))
 
 
 def _find_information(pooled: PooledRuns, memory: int) -> np.ndarray:

@@ -66,6 +66,11 @@ def measure_distance(point: np.ndarray, best: Evaluation) -> float:
     return float(np.sqrt(max(apart @ best.curvature @ apart, 0.0) / max(find_unit(best), np.finfo(float).tiny)))
 
 
+def are_near(one: np.ndarray, other: np.ndarray, best: Evaluation) -> bool:
+    """Whether two points are the same minimum, by the curvature at the best."""
+    return measure_distance(best.point + one - other, best) <= APART
+
+
 def _limit(point: np.ndarray, best: Evaluation, space: Coordinates) -> np.ndarray:
     """Inside the bounds, and on a log scale not beyond all sizes."""
     far = np.where(space.logarithmic, FAR, np.inf)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Lock
 
 import numpy as np
@@ -12,10 +11,9 @@ from daedal.errors import DaedalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, Obstacle
-from daedal.estimation.search.rivals import find_foot, find_unit, is_low, list_looks
+from daedal.estimation.search.rivals import are_near, find_foot, find_unit, is_low, list_looks
 from daedal.estimation.search.trials import Trial, minimize_from, prepare_trials, run_trials
 from daedal.estimation.search.uncertainty import find_stuck
-from daedal.jobs import run_jobs
 from daedal.progress import Progress
 
 Check = Callable[[Objective, Evaluation], None]
@@ -234,43 +232,55 @@ class _Search:
         """Search where another minimum may be nearly as low; the best stays the best unless one is clearly lower."""
         if self.best is None or self.best.rough or not self.converged:
             return
-        best, space = self.best, self.objective.problem.coordinates
+        best = self.best
+        trials = prepare_trials(self.objective, self._list_hopeful(best))
+        run_trials(trials, self.count)
+        ends = [(trial, end) for trial in trials if (end := self._compare(trial)) is not None]
+        for _, end in ends:
+            self.add(end, 0)  # no start ended there
+        trial, lowest = min(ends, key=lambda pair: pair[1].value, default=(None, best))
+        if trial is not None and best.value - lowest.value > CLEARLY * find_unit(best):
+            self._change_over(trial, lowest)
+
+    def _list_hopeful(self, best: Evaluation) -> list[np.ndarray]:
+        """Where searches are worth it: none that leads to a known minimum, or where another of them leads."""
+        space = self.objective.problem.coordinates
         looks = self.look_at(list_looks(best, space, self.evaluations))
         for _ in range(LOOKS):
             feet = [find_foot(look, best, space) for look in looks]
             looks = [look for look in self.look_at([foot for foot in feet if foot is not None]) if is_low(look, best)]
-        hopeful = [look for look in looks if find_foot(look, best, space) is not None]
-        if not hopeful:
-            return
-        trials = prepare_trials(self.objective, [look.point for look in hopeful])
-        self.trials += trials
-        run_trials(trials, self.count)
-        for trial in trials:
-            if trial.minimum is not None and trial.minimum.converged:
-                self.add(trial.minimum.evaluation, 1)
-                if self.best.value - trial.minimum.evaluation.value > CLEARLY * find_unit(best):
-                    self._take(trial)
-        if self.best is not best:
-            self.go_on()
+        known, hopeful = [minimum.point for minimum, _ in self.minima], []
+        for look in looks:
+            foot = find_foot(look, best, space)
+            if foot is not None and not any(are_near(foot, point, best) for point in known):
+                known.append(foot)
+                hopeful.append(look.point)
+        return hopeful
 
-    def go_on(self) -> None:
-        """With the stages from another best, where its weights are other ones."""
-        begin, objective = self.best, self.objective
+    def _compare(self, trial: Trial) -> Evaluation | None:
+        """Where a search ended, by the objective of the best: values that other steps give cannot be compared."""
+        if trial.minimum is None or not trial.minimum.converged:
+            return None
+        end = trial.minimum.evaluation
+        if trial.objective is not self.objective:
+            end = self.objective(end.point)
+            self.count(end)
+        return end if end.ok else None
+
+    def _change_over(self, trial: Trial, end: Evaluation) -> None:
+        """Go on from another best, with the steps and the stages that suit it."""
+        assert trial.minimum is not None
+        before = self.objective
+        self.best, self.objective, self.leader, self.later = trial.minimum.evaluation, trial.objective, trial, []
         self.stages()
-        if begin is not None and self.best is not None and self.objective is not objective:
-            self.compare_again(begin, self.best)
+        if self.objective is not before:
+            self.compare_again(end, self.best)
 
     def look_at(self, points: Sequence[np.ndarray]) -> list[Evaluation]:
-        """One evaluation of each, side by side; where it fails is no concern of the search."""
-        seen: dict[int, Evaluation] = {}
-
-        def look(number: int, point: np.ndarray) -> None:
-            seen[number] = self.objective(point)
-
-        if points:
-            run_jobs([partial(look, *pair) for pair in enumerate(points)], lambda _: None)
-        self.evaluations += len(seen)
-        return [seen[number] for number in sorted(seen)]
+        """One evaluation of each, in their order, as what an objective remembers decides where it begins."""
+        looks = [self.objective(point) for point in points]
+        self.evaluations += len(looks)
+        return looks
 
 
 def forgive_failures(objective: Objective, point: np.ndarray) -> Objective:

@@ -10,7 +10,7 @@ Nothing in a file is ever executed. A criterion is its name and its fields. One 
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -78,10 +78,12 @@ def identify_fit(fit: Fit) -> dict[str, str]:
     """What a fit was made from, and what it found, each as a text that is the same where that is the same."""
     told = _describe_fit(fit)
     free = {one.name: one.start for one in fit.estimates.values() if one.name in fit.model.parameters}
+    model = fit.model.with_parameters(free)
+    plain = {name: replace(one, description="") for name, one in model.parameters.items()}
     samples = {name: one for name, one in list_variables(fit).items() if name.startswith("experiment_")}
     data = _write_json([told["data"], sorted(compute_digests(samples).items())])
     return {
-        "model": fit.model.with_parameters(free).to_text(),
+        "model": replace(model, parameters=plain).to_text(),
         "data": sha256(data.encode()).hexdigest(),
         "criterion": _write_json(told["criterion"]),
         "free parameters": _write_json([told["coordinates"], told["fixed"]]),

@@ -102,7 +102,7 @@ def _pack_array(array: np.ndarray, pool: dict[str, int]) -> Any:
     low, step = float(known.min()), float(np.ptp(known)) / LEVELS or 1.0
     levels = np.where(np.isfinite(numbers), np.round((np.nan_to_num(numbers) - low) / step), GAP).astype("<u2")
     place = pool.setdefault(b64encode(levels.tobytes()).decode(), len(pool))
-    return {"levels": place, "low": float(f"{low:.9g}"), "step": float(f"{step:.9g}")}
+    return {"levels": place, "low": low, "step": float(f"{step:.9g}")}
 
 
 def _shorten(array: np.ndarray, digits: int) -> np.ndarray:

@@ -16,7 +16,8 @@ from daedal.report.saving import check_path, write_whole
 LEFT, RIGHT, BELOW = 80, 30, 110  # pixels around the panels; the legend stands below them
 TITLE, SUBTITLE = 17, 13  # sizes of letters
 SHORT = 0.7  # decades of a logarithmic axis that has room for more numbers than 1, 2 and 5
-DECADES, POWERS = 2.0, 6  # of a logarithmic axis: from so many on numbers at powers of ten suffice, of these so many
+DECADES, POWERS = 2.5, 6  # of a logarithmic axis: from so many on numbers at powers of ten suffice, of these so many
+ENLARGED = 1.25  # by which plotly draws powers of ten larger than other numbers
 BETWEEN = 0.13  # share of the width between columns, where titles and numbers of axes stand
 LINE = 100  # letters of a subtitle in a row
 GRID = "#E5E5E5"
@@ -191,8 +192,6 @@ def _add_panel(
     )
     y |= {"domain": [max(place.upward[0], 0.0), place.upward[1]], "anchor": place.axes["xaxis"]}
     y["title"]["text"] = "<br>".join(map(neutralize, break_title(panel.y.title, place.height)))
-    if panel.y.equal:
-        y |= {"scaleanchor": place.axes["xaxis"], "scaleratio": 1.0}
     layout[f"xaxis{place.suffix}"], layout[f"yaxis{place.suffix}"] = x, y
     if panel.title:
         layout["annotations"].append(
@@ -235,7 +234,8 @@ def choose_ticks(low: float, high: float) -> dict[str, Any]:
     """Round numbers on a short logarithmic axis, powers of ten on a longer one, some of them at last."""
     decades = float(np.log10(high / low))
     if decades >= DECADES:
-        return {"dtick": int(np.ceil(decades / POWERS)), "minor": {"ticks": "outside", "dtick": "D1", "ticklen": 3}}
+        minor = {"ticks": "outside", "dtick": "D1", "ticklen": 3}
+        return {"dtick": int(np.ceil(decades / POWERS)), "minor": minor, "tickfont": {"size": 12 / ENLARGED}}
     steps = (1.0, 2.0, 5.0) if decades > SHORT else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
     powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
     round_numbers = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
@@ -259,6 +259,7 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
         "automargin": True,
         "showticklabels": labelled,
         "exponentformat": "power",
+        "minexponent": 4,
     }
     if not labelled:
         del described["title"]
@@ -269,7 +270,7 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
     if axis.labels is not None:
         described |= {"tickvals": list(range(len(axis.labels))), "ticktext": list(map(neutralize, axis.labels))}
         described |= {"showgrid": False, "zeroline": False}
-        described |= {"tickangle": -90} if upright else {}
+        described |= {"tickangle": -90, "tickfont": {"size": choose_size(len(axis.labels))}} if upright else {}
         described["range"] = described.get("range") or [-0.5, len(axis.labels) - 0.5]
     if axis.whole:
         described |= {"tick0": 0, "dtick": 1}
@@ -277,6 +278,11 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
         described["range"] = described["range"][::-1] if "range" in described else None
         described |= {} if described["range"] else {"autorange": "reversed"}
     return described
+
+
+def choose_size(count: int) -> int:
+    """Of the letters of so many names that stand upright beside each other."""
+    return max(7, min(12, 500 // count))
 
 
 def _describe_line(trace: Line) -> dict[str, Any]:

@@ -147,6 +147,16 @@ def write_value(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}" if np.isfinite(value) else "—"
 
 
+def write_p(value: float) -> str:
+    """As a sentence has it: p = 0.03, p < 0.0001."""
+    return "p unknown" if not np.isfinite(value) else "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+
+
+def write_cell(value: float) -> str:
+    """A number in a matrix: two digits after the point, a proper minus, no sign before zero; empty where unknown."""
+    return "" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
 def describe_range(name: str, values: np.ndarray, unit: str = "") -> str:
     """For those who cannot see it: speed from −1 to 2 m/s."""
     known = values[np.isfinite(values)]

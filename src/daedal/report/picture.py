@@ -212,7 +212,6 @@ class Axis:
     labels: tuple[str, ...] | None = None
     descending: bool = False
     whole: bool = False
-    equal: bool = False  # one unit as long as on the other axis
 
 
 @final

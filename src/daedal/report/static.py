@@ -145,8 +145,6 @@ def _draw_panel(axes: "Axes", panel: Panel, keys: dict[str, Any], last: bool, he
     if not last:
         axes.tick_params(labelbottom=False)
         axes.set_xlabel("")
-    if panel.y.equal:
-        axes.set_aspect("equal", adjustable="datalim")
     if panel.title:
         axes.set_title(plain(panel.title), fontsize=9)
     is_matrix = any(isinstance(trace, Cells) for trace in panel.traces)

@@ -34,6 +34,16 @@
     }
     return lines.join("<br>");
   };
+  // Names at an axis without room for all of them: smaller, and as many as can be read.
+  const thin = (axis, pixels) => {
+    if (!axis.ticktext || axis.showgrid !== false) return; // numbers
+    if (axis.tickangle !== -90 && (axis.anchor.startsWith("y") || pixels > 12 * axis.ticktext.length)) return;
+    const pitch = pixels / axis.ticktext.length, step = Math.ceil(9 / pitch);
+    axis.tickfont = { size: Math.max(8, Math.min(12, Math.floor(pitch * step) - 1)) };
+    const kept = (_, k) => k % step === 0;
+    axis.tickvals = axis.tickvals.filter(kept);
+    axis.ticktext = axis.ticktext.filter(kept);
+  };
   // The layout for a width: on narrow screens one column of panels, and titles in lines that fit their panels.
   const suit = (given, width) => {
     const layout = structuredClone(given);
@@ -45,6 +55,7 @@
       return { x, y, title };
     });
     let tall = layout.height - t - b;
+    const under = layout.legend ? -layout.legend.y * tall : 0; // pixels from the panels to the legend
     if (width < NARROW && panels.some(({ x }) => x.domain[0] > 0.05)) {
       const row = Math.max(...panels.map(({ y }) => (y.domain[1] - y.domain[0]) * tall));
       const gap = 76 + (layout.annotations.length ? 34 : 0);
@@ -57,9 +68,11 @@
       });
       layout.height = tall + t + b;
     }
-    if (layout.legend) layout.legend.y = -62 / tall;
+    if (layout.legend) layout.legend.y = -under / tall;
     for (const { x, y, title } of panels) {
       const across = (x.domain[1] - x.domain[0]) * (width - l - r), upward = (y.domain[1] - y.domain[0]) * tall;
+      thin(x, across);
+      thin(y, upward);
       if (x.title) x.title.text = breakLines(x.title.text, across);
       if (y.title) y.title.text = breakLines(y.title.text, upward);
       if (title) title.text = breakLines(title.text, across);

@@ -172,7 +172,13 @@ def write_pre(text: Any, **attributes: Any) -> Html:
 
 def list_remarks(notes: Iterable[str]) -> Html:
     """What is to be known about a result."""
-    return list_items((note[:1].upper() + note[1:] for note in notes), class_="soft")
+    return list_items(map(write_sentence, notes), class_="soft")
+
+
+def write_sentence(note: str) -> str:
+    """A note with a capital at its start, where that is no name with a colon, and a full stop at its end."""
+    begun = note if note.partition(" ")[0].endswith(":") else note[:1].upper() + note[1:]
+    return begun if begun.endswith((".", "!", "?", ":")) else f"{begun}."
 
 
 @cache

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BoxKind = Literal["part", "input", "output", "disturbance", "equations"]
 COLORS: dict[str, str] = {"part": BLUE, "input": GREEN, "output": ORANGE, "disturbance": PURPLE, "equations": SKY}
+LEAST = 0.75  # of its size that a diagram shrinks to where there is no room for it
 LETTER = 7.2  # pixels that a letter takes at the size of a box's text
 SMALL = 5.8  # the same of the texts at lines
 ROW = 18  # pixels of a line of text
@@ -73,10 +74,10 @@ class Drawing:
 
     def to_svg(self) -> str:
         """The diagram as one SVG element, as wide as there is room, and not wider than it is."""
+        size = f"width:100%;min-width:{LEAST * self.width:g}px;max-width:{self.width:g}px;height:auto"
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-            f'aria-label="{escape(self.alt)}" style="width:100%;max-width:{self.width:g}px;height:auto" '
-            f'font-family="{escape(FONT)}" font-size="12">',
+            f'aria-label="{escape(self.alt)}" style="{size}" font-family="{escape(FONT)}" font-size="12">',
             '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
             f'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{INK}"/></marker></defs>',
             *(_write_wire(wire) for wire in self.wires),
@@ -89,7 +90,9 @@ class Drawing:
 
     def to_html(self) -> str:
         """A page with the diagram."""
-        return write_frame(self.title, self.subtitle, self.to_svg())
+        return write_frame(
+            self.title, self.subtitle, f'<div style="overflow-x:auto" tabindex="0">{self.to_svg()}</div>'
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file: .svg, .html, .png or .pdf."""

@@ -37,7 +37,8 @@ def embed(result: Any, names: Iterable[Any] | None = None, picture: str | None =
 def embed_drawing(drawing: Drawing) -> Html:
     """A diagram, which needs no script."""
     caption = _write_caption(drawing.title, drawing.subtitle)
-    return tag("figure", caption, Html(drawing.to_svg()), class_="diagram")
+    frame = tag("div", Html(drawing.to_svg()), class_="scroll", tabindex="0", role="group", aria_label=drawing.title)
+    return tag("figure", caption, frame, class_="diagram")
 
 
 def _write_caption(title: str, subtitle: str) -> Html:

@@ -3,6 +3,7 @@
   const NARROW = 640; // pixels below which panels that stand side by side go below each other
   const PAPER = 718; // pixels of A4 between its margins
   const LETTER = 7; // pixels of a letter of a title, about
+  const NAMES = 0.4; // of the width that names beside a panel may take
   // Nothing here sends anything anywhere, not even when asked to.
   const config = {
     displaylogo: false, showSendToCloud: false, plotlyServerURL: "", showLink: false,
@@ -34,9 +35,12 @@
     }
     return lines.join("<br>");
   };
-  // Names at an axis without room for all of them: smaller, and as many as can be read.
-  const thin = (axis, pixels) => {
+  // Names at an axis without room for all of them: smaller, and as many as can be read, cut where they are long.
+  const thin = (axis, pixels, width) => {
     if (!axis.ticktext || axis.showgrid !== false) return; // numbers
+    const most = Math.floor((NAMES * width) / LETTER);
+    const cut = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+    if (axis.anchor.startsWith("x")) axis.ticktext = axis.ticktext.map(cut);
     if (axis.tickangle !== -90 && (axis.anchor.startsWith("y") || pixels > 12 * axis.ticktext.length)) return;
     const pitch = pixels / axis.ticktext.length, step = Math.ceil(9 / pitch);
     axis.tickfont = { size: Math.max(8, Math.min(12, Math.floor(pitch * step) - 1)) };
@@ -44,6 +48,9 @@
     axis.tickvals = axis.tickvals.filter(kept);
     axis.ticktext = axis.ticktext.filter(kept);
   };
+  // Pixels that names beside a panel take, with what else stands there.
+  const measure = (axis) => (axis.ticktext && axis.showgrid === false
+    ? Math.max(...axis.ticktext.map((name) => name.length)) * (LETTER - 1) + 40 : 0);
   // The layout for a width: on narrow screens one column of panels, and titles in lines that fit their panels.
   const suit = (given, width) => {
     const layout = structuredClone(given);
@@ -68,15 +75,21 @@
       });
       layout.height = tall + t + b;
     }
-    if (layout.legend) layout.legend.y = -under / tall;
+    let lines = 1; // of the longest title below the panels
     for (const { x, y, title } of panels) {
       const across = (x.domain[1] - x.domain[0]) * (width - l - r), upward = (y.domain[1] - y.domain[0]) * tall;
-      thin(x, across);
-      thin(y, upward);
-      if (x.title) x.title.text = breakLines(x.title.text, across);
+      thin(y, upward, width);
+      const room = across - Math.max(0, measure(y) - l);
+      thin(x, room, width);
+      if (x.title) x.title.text = breakLines(x.title.text, room);
+      if (x.title && x.title.text && y.domain[0] < 0.01) lines = Math.max(lines, x.title.text.split("<br>").length);
       if (y.title) y.title.text = breakLines(y.title.text, upward);
       if (title) title.text = breakLines(title.text, across);
     }
+    const more = (lines - 1) * 17;
+    if (layout.legend) layout.legend.y = -(under + more) / tall;
+    layout.height += more;
+    layout.margin = { ...layout.margin, b: b + more };
     return layout;
   };
   // Pictures that know their own size shrink with the paper when the page is printed.

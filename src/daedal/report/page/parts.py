@@ -11,6 +11,7 @@ from daedal.report.bundle import read_script
 from daedal.report.page.html import Html, digest_script, escape, fold, join, link, list_items, tag
 from daedal.report.page.rules import SIGNS, Rule, Verdict
 
+FOOT = "Written by daedal. The file needs no network; its numbers are in the JSON element “daedal”."
 GLOSSARY = {
     "95 % interval": "A range that holds the true value in 95 of 100 such experiments, if the model is right.",
     "95 % band": "A range around a prediction that holds 95 of 100 samples, if the model is right.",
@@ -118,7 +119,7 @@ def write_page(page: Page) -> str:
             contents,
             *numbered,
         ),
-        tag("footer", "Written by daedal. The file needs no network; its numbers are in the JSON element “daedal”."),
+        tag("footer", FOOT, tag("span", " What is folded is not printed: open it before.", class_="on-paper")),
         page.record,
         *(tag("script", Html(text)) for text in scripts),
     )

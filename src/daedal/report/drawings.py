@@ -126,7 +126,8 @@ class Drawing:
         return figure
 
     def _repr_html_(self) -> str:
-        return f"<figure><figcaption>{escape(self.title)}</figcaption>{self.to_svg()}</figure>"
+        paper = "background:#fff;color:#333;padding:8px"  # in dark notebooks, too
+        return f'<figure style="{paper}"><figcaption>{escape(self.title)}</figcaption>{self.to_svg()}</figure>'
 
 
 def _place_labels(wire: Wire) -> list[tuple[str, float, float]]:

@@ -12,11 +12,11 @@ from daedal.report.layout import GREY, INK, break_title, is_crowded
 from daedal.report.pages import write_page
 from daedal.report.picture import Axis, Band, Bars, Cells, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.saving import check_path, write_whole
+from daedal.report.ticks import find_ends, list_ticks, write_tick
 
 LEFT, RIGHT, BELOW = 80, 30, 110  # pixels around the panels; the legend stands below them
 TITLE, SUBTITLE = 17, 13  # sizes of letters
-SHORT = 0.7  # decades of a logarithmic axis that has room for more numbers than 1, 2 and 5
-DECADES, POWERS = 2.5, 6  # of a logarithmic axis: from so many on numbers at powers of ten suffice, of these so many
+POWERS = 6  # of ten that are written at a long logarithmic axis
 ENLARGED = 1.25  # by which plotly draws powers of ten larger than other numbers
 BETWEEN = 0.13  # share of the width between columns, where titles and numbers of axes stand
 LINE = 100  # letters of a subtitle in a row
@@ -183,10 +183,11 @@ def _add_panel(
     last: bool,
 ) -> None:
     crowded = bool(panel.x.labels) and is_crowded(panel.x.labels or ())
-    x, y = _describe_axis(panel.x, last, crowded), _describe_axis(panel.y, True)
+    x = _describe_axis(panel.x, last, crowded) | {"automargin": "bottom"}
+    y = _describe_axis(panel.y, True) | {"automargin": "left"}
     for described, axis, side in ((x, panel.x, "x"), (y, panel.y, "y")):
         if axis.log and (ends := find_ends(panel, axis, side)) is not None:
-            described |= choose_ticks(*ends)
+            described |= describe_ticks(*ends)
     x |= {"domain": [place.across[0], min(place.across[1], 1.0)], "anchor": place.axes["yaxis"]} | (
         {"matches": leader} if leader else {}
     )
@@ -222,30 +223,13 @@ def _add_panel(
             data.append(described | common)
 
 
-def find_ends(panel: Panel, axis: Axis, side: str) -> tuple[float, float] | None:
-    """The least and the largest number on a logarithmic axis."""
-    if axis.range is not None:
-        return axis.range
-    ends = [(values.min(), values.max()) for trace in panel.traces for values in _list_positive(trace, side)]
-    return (float(min(low for low, _ in ends)), float(max(high for _, high in ends))) if ends else None
-
-
-def choose_ticks(low: float, high: float) -> dict[str, Any]:
+def describe_ticks(low: float, high: float) -> dict[str, Any]:
     """Round numbers on a short logarithmic axis, powers of ten on a longer one, some of them at last."""
-    decades = float(np.log10(high / low))
-    if decades >= DECADES:
-        minor = {"ticks": "outside", "dtick": "D1", "ticklen": 3}
-        return {"dtick": int(np.ceil(decades / POWERS)), "minor": minor, "tickfont": {"size": 12 / ENLARGED}}
-    steps = (1.0, 2.0, 5.0) if decades > SHORT else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
-    powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
-    round_numbers = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
-    return {"tickvals": round_numbers, "ticktext": [f"{one:.6g}".replace("-", "−") for one in round_numbers]}
-
-
-def _list_positive(trace: Trace, side: str) -> list[np.ndarray]:
-    named = [getattr(trace, name, None) for name in ((side,) if side == "x" else ("y", "lower", "upper"))]
-    arrays = [np.asarray(one, dtype=float) for one in named if one is not None]
-    return [known for one in arrays if (known := one[np.isfinite(one) & (one > 0.0)]).size]
+    if (round_numbers := list_ticks(low, high)) is not None:
+        return {"tickvals": round_numbers, "ticktext": list(map(write_tick, round_numbers))}
+    minor = {"ticks": "outside", "dtick": "D1", "ticklen": 3}
+    step = int(np.ceil(np.log10(high / low) / POWERS))
+    return {"dtick": step, "minor": minor, "tickfont": {"size": 12 / ENLARGED}}
 
 
 def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[str, Any]:
@@ -256,7 +240,6 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
         "linecolor": GREY,
         "showline": True,
         "ticks": "outside",
-        "automargin": True,
         "showticklabels": labelled,
         "exponentformat": "power",
         "minexponent": 4,

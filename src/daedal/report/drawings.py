@@ -6,11 +6,11 @@ Both need no script. Where a file needs pixels or pages (.png, .pdf), matplotlib
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as escape_characters
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from daedal.report.layout import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY
+from daedal.report.layout import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, steady
 from daedal.report.saving import check_path, write_whole
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ LETTER = 7.2  # pixels that a letter takes at the size of a box's text
 SMALL = 5.8  # the same of the texts at lines
 ROW = 18  # pixels of a line of text
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+
+
+def escape(text: str) -> str:
+    """A text in which nothing has a meaning."""
+    return escape_characters(steady(text))
 
 
 @final

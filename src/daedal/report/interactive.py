@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from daedal.errors import ReportError
-from daedal.report.layout import GREY, INK, break_title, is_crowded
+from daedal.report.layout import GREY, INK, break_title, is_crowded, steady
 from daedal.report.pages import write_page
 from daedal.report.picture import Axis, Band, Bars, Cells, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.saving import check_path, write_whole
@@ -70,8 +70,9 @@ class InteractiveFigure(go.Figure):
 
 
 def neutralize(text: str) -> str:
-    """A text as it is to be read: plotly takes tags, entities and %{...} for instructions."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "%\u200b{")
+    """A text as it is to be read: plotly takes tags, entities, %{...} and what is between dollars for instructions."""
+    escaped = steady(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped.replace("$", "&#36;").replace("%{", "%\u200b{")
 
 
 def render(picture: Picture) -> InteractiveFigure:

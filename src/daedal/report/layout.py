@@ -1,10 +1,12 @@
 """What pictures have in common: colours, which panels, the axis of time, and the words above them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timezone
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -23,6 +25,7 @@ NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
 # Okabe and Ito, Color Universal Design (2008), without its yellow, which is lost on white.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks of direction
 INK, GREY = "#333333", "#767676"
 
 
@@ -165,9 +168,15 @@ def describe_range(name: str, values: np.ndarray, unit: str = "") -> str:
     return f"{name} from {write_value(float(known.min()))} to {write_value(float(known.max()))}{unit and f' {unit}'}"
 
 
+def steady(text: str) -> str:
+    """A text without marks that would turn the direction of all words behind it."""
+    return TURNING.sub("\ufffd", text)
+
+
 def break_title(text: str, height: float) -> list[str]:
     """The title of a vertical axis of so many pixels in at most two lines; what is still too long is cut."""
-    letters = max(int(height / 6.5), 8)
+    wide = any(east_asian_width(letter) in "WF" for letter in text)
+    letters = max(int(height / (15.4 if wide else 7.7)), 8)
     return wrap(text, letters, max_lines=2, placeholder=" …", break_on_hyphens=False) if len(text) > letters else [text]
 
 

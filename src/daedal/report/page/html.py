@@ -11,7 +11,8 @@ from typing import Any
 from daedal.records import make_plain
 
 EMPTY = {"meta", "br", "hr", "img", "input"}
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+# Control characters, halves of characters, and what turns the direction of all text behind it.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
 
 
 class Html(str):

@@ -8,6 +8,7 @@ from typing import Any
 
 from daedal.errors import ReportError, show
 from daedal.report.bundle import read_script
+from daedal.report.layout import steady
 from daedal.report.page.html import Html, digest_script, escape, fold, join, link, list_items, tag
 from daedal.report.page.rules import SIGNS, Rule, Verdict
 
@@ -144,7 +145,7 @@ def write_notes(notes: str) -> Html:
     from markdown_it import MarkdownIt
 
     writer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    cleaned = notes.encode(errors="replace").decode()
+    cleaned = steady(notes.encode(errors="replace").decode())
     return tag("div", Html(writer.render(cleaned)), class_="notes")
 
 

@@ -170,13 +170,15 @@ def describe_range(name: str, values: np.ndarray, unit: str = "") -> str:
 
 def steady(text: str) -> str:
     """A text without marks that would turn the direction of all words behind it."""
-    return TURNING.sub("\ufffd", text)
+    return TURNING.sub("", text)
 
 
 def break_title(text: str, height: float) -> list[str]:
     """The title of a vertical axis of so many pixels in at most two lines; what is still too long is cut."""
     wide = any(east_asian_width(letter) in "WF" for letter in text)
-    letters = max(int(height / (15.4 if wide else 7.7)), 8)
+    letters = max(int(height / 6.5), 8)
+    if wide or max(map(len, text.split()), default=0) > letters:  # cut within a word, whose letters may all be wide
+        letters = max(int(height / (15.4 if wide else 7.7)), 8)
     return wrap(text, letters, max_lines=2, placeholder=" …", break_on_hyphens=False) if len(text) > letters else [text]
 
 

@@ -9,10 +9,10 @@ from html import escape as escape_characters
 from typing import Any
 
 from daedal.records import make_plain
+from daedal.report.layout import steady
 
 EMPTY = {"meta", "br", "hr", "img", "input"}
-# Control characters, halves of characters, and what turns the direction of all text behind it.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
 class Html(str):
@@ -23,7 +23,7 @@ def escape(text: Any) -> Html:
     """Any object as HTML: HTML as it is, all else as text in which nothing has a meaning."""
     if isinstance(text, Html):
         return text
-    return Html(escape_characters(UNPRINTABLE.sub("\ufffd", str(text)), quote=True))
+    return Html(escape_characters(UNPRINTABLE.sub("\ufffd", steady(str(text))), quote=True))
 
 
 def join(parts: Iterable[Any], between: str = "") -> Html:

@@ -7,6 +7,12 @@ import numpy as np
 import daedal as dd
 
 HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=2">'
+ODD = {  # what names may be, too
+    "long": "a_very_long_name_" * 14,
+    "dollars": "$\\alpha$ `${1}` %{x} {{7*7}} &lt;",
+    "turning": "\u202e\u2066level\u2069% 5 ot\u202c",
+    "pictures": "\U0001f697" * 20,
+}
 TIMES = np.arange(240) * 0.1
 
 
@@ -54,11 +60,11 @@ def make_simulating_fit() -> dd.Fit:
 
 
 @cache
-def make_hostile_fit() -> dd.Fit:
-    """Everything whose name is free is called by something that would like to be a script."""
-    train = make_data(HOSTILE)[0]
-    named = dd.Dataset(train.times, train.inputs, train.outputs, t0=train.t0, name=HOSTILE, units=train.units)
-    return dd.fit(make_model(HOSTILE, HOSTILE), named, free=["k", "d"], criterion=dd.OutputError(), rng=1)
+def make_hostile_fit(name: str = HOSTILE) -> dd.Fit:
+    """Everything whose name is free is called by something that would like to be a script, or is odd."""
+    train = make_data(name)[0]
+    named = dd.Dataset(train.times, train.inputs, train.outputs, t0=train.t0, name=name, units=train.units)
+    return dd.fit(make_model(name, name), named, free=["k", "d"], criterion=dd.OutputError(), rng=1)
 
 
 def make_result(kind: str):

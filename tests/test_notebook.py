@@ -1,5 +1,6 @@
 """What notebooks show of a result: HTML with the words that are printed, and names to complete."""
 
+import inspect
 from html.parser import HTMLParser
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import daedal as dd
 import reported
+from daedal.report.pictures import NOT_DRAWN
 
 
 class Text(HTMLParser):
@@ -55,6 +57,10 @@ def list_results() -> dict:
         "signal": train.inputs["u"],
         "samples": train.outputs["level"],
         "system": dd.build(model),
+        "estimate": fit["k"],
+        "cost": dd.evaluate(model, train, free=["k"], criterion=dd.OutputError()),
+        "candidate": reported.make_result("order").chosen,
+        "profile": dd.profile(fit, ["k"], points=2),
     }
 
 
@@ -88,6 +94,31 @@ def test_tables_are_tables(results):
         assert results[name]._repr_html_().count("<table>") == 1, name
     assert results["fit"]._repr_html_().count("<tr>") == 1 + len(results["fit"].estimates)
     assert "<math" in results["model"]._repr_html_()
+
+
+def test_a_result_is_written_in_a_few_lines(results):
+    """What a console shows of anything: no arrays of all samples, no fields of a class."""
+    for name, result in results.items():
+        written = repr(result)
+        assert len(written.splitlines()) <= 25, name
+        assert "array(" not in written, name
+        assert max(map(len, written.splitlines())) <= 200 or name == "estimate", name
+    assert repr(results["cost"]).startswith("criterion ")
+    assert str(results["estimate"]).startswith("k = 1.869 ± 0.086 1/s2 (stiffness by mass): determined")
+
+
+def test_every_noun_is_shown():
+    """Whatever a verb returns, a project and what models are made of; choices and failures are read as they are."""
+    choices = ("Starts", "Scan", "LeaveOut", "Grid", "LatinHypercube", "Port", "IDA", "Lanes", "MeasurementMoments")
+    for name in dd.__all__:
+        noun = getattr(dd, name)
+        if not inspect.isclass(noun) or issubclass(noun, Exception) or name in choices:
+            continue
+        if name in NOT_DRAWN and name not in ("Estimate", "Project", "Parameter", "Candidate", "System"):
+            continue
+        if name in ("WhiteNoise", "FilteredNoise", "StateSpaceNoise", "Normal", "LogNormal", "Uniform"):
+            continue
+        assert hasattr(noun, "_repr_html_"), name
 
 
 def test_names_are_escaped():

@@ -1,7 +1,9 @@
 """Report pages as a reader sees them."""
 
+import itertools
 import re
 
+import numpy as np
 import pytest
 
 import daedal as dd
@@ -90,8 +92,50 @@ def test_accessible_in_the_light_and_in_the_dark(request, name, options):
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in violations] == []
 
 
-def test_no_number_is_written_as_computers_do(wide):
-    assert NUMBERS.findall(wide.evaluate("document.body.innerText")) == []
+def test_no_number_is_written_as_computers_do(wide, report):
+    spoken = "[...document.querySelectorAll('[aria-label]')].map(e => e.getAttribute('aria-label'))"
+    for words in (wide.evaluate("document.body.innerText"), " ".join(wide.evaluate(spoken))):
+        assert NUMBERS.findall(words) == []
+    text = report.read_text(encoding="utf-8")
+    record = text[text.index('<script type="application/json" id="daedal">') :].partition("</script>")[0]
+    assert not re.search(r"[:,\[](?:NaN|-?Infinity)", record)
+
+
+def test_diagrams_and_equations_can_be_read_on_a_telephone(visit, folder):
+    """Letters of a diagram are not smaller than three quarters of their size, and what is wider scrolls."""
+    page = visit(dd.write_report(reported.make_fit(), folder / "narrow.html"), width=420)
+    open_everything(page)
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll('figure.diagram text')].map(t => t.getBoundingClientRect().height)"""
+    )
+    assert min(sizes) > 8
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_names_beside_a_structure_do_not_meet_the_legend(visit, folder):
+    """Of sixty equations with long names: legend, title and names stand below each other at both widths."""
+    x = dd.symbols(" ".join(f"a_long_name_of_state_{k}" for k in range(40)))
+    gain = dd.symbol("gain")
+    equations = {f"equation of state number {k}": dd.der(one) == gain * x[k - 1] - one for k, one in enumerate(x)}
+    model = dd.Model(
+        name="chain", equations=equations, unknowns=x, outputs={"y": x[0]}, parameters={gain: 0.5},
+        initial=dict.fromkeys(x, 1.0), measurement_noise={"y": 0.1},
+    )  # fmt: skip
+    times = np.arange(30) * 0.1
+    data = dd.Dataset(times, outputs={"y": 0.01 * times}, name="flat")
+    fit = dd.fit(model, data, free=["gain"], rng=1)
+    path = dd.write_report(fit, folder / "structure.html")
+    for width in (1100, 420):
+        page = visit(path, width=width)
+        open_everything(page)
+        boxes = page.evaluate(
+            """() => { const figure = [...document.querySelectorAll('figure.drawn')].find(
+                f => f.innerText.startsWith('Structure of'));
+              return ['.xaxislayer-above', '.g-xtitle', '.legend'].map(
+                name => figure.querySelector(name).getBoundingClientRect()).map(b => [b.top, b.bottom]); }"""
+        )
+        for (_, above), (below, _) in itertools.pairwise(boxes):
+            assert above <= below + 1
 
 
 def test_every_sentence_of_the_verdict_leads_to_what_it_rests_on(wide):
@@ -142,6 +186,24 @@ def test_nothing_in_names_or_notes_runs(visit, folder):
     assert page.evaluate("document.querySelectorAll('main img, main b[onclick], a[href^=javascript]').length") == 0
     assert name in page.evaluate("document.querySelector('.notes').innerText")
     assert name in page.evaluate("document.querySelector('h1').innerText")
+
+
+@pytest.mark.parametrize("kind", sorted(reported.ODD))
+def test_odd_names_neither_speak_nor_leave_their_figures(visit, folder, kind):
+    """Dollars would be formulas, marks of direction turn all words behind them, long names find no room."""
+    name = reported.ODD[kind]
+    path = dd.write_report(reported.make_hostile_fit(name), folder / f"{kind}.html", notes=f"# {name}\n\n`{name}`")
+    for width in (1100, 420):
+        page = visit(path, width=width)
+        open_everything(page)
+        assert page.said == []
+        assert find_overflow(page) == []
+        assert find_cut_text(page) == []
+        words = page.evaluate(
+            "document.body.innerText + [...document.querySelectorAll('svg text')].map(t => t.textContent)"
+        )
+        assert not set("\u202e\u2066\u2069\u202c") & set(words)
+        assert kind == "turning" or name in words
 
 
 @pytest.mark.parametrize("kind", ["comparison", "states", "order", "study"])

@@ -94,7 +94,7 @@ def test_a_comparison_shows_each_experiment(fit):
     assert figure.layout.title.text.startswith("comparison of lag: simulated x 9")
     assert "held-out data 'night' and 'day'" in figure.layout.title.subtitle.text
     names = [trace.name for trace in figure.data[:3]]
-    assert names == ["95 % of samples about what is simulated", "measured", "simulated"]
+    assert names == ["95 % band, simulated", "measured", "simulated"]
     assert figure.layout.xaxis2.matches is None  # other times
     assert min(figure.data[1].marker.opacity) < 1.0  # samples in the transient are pale
     many = [dd.Dataset(TIMES, inputs=fit.data[0].inputs, outputs={"x": night["x"]}, name=str(n)) for n in range(10)]

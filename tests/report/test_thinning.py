@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal.report.picture import MOST_POINTS, Band, Line, choose_points
+from daedal.report.picture import MOST_POINTS, Band, Line, Points, choose_points
 
 
 def test_both_ends_and_both_extremes_stay():
@@ -37,6 +37,20 @@ def test_gaps_stay_gaps():
     thinned, shown, size = Line("y", x, y, "#000000").thin()
     assert (shown, size) == (thinned.x.size, 20_000)
     assert np.isnan(thinned.y).any()
+
+
+def test_dense_points_fill_what_they_filled():
+    """A hundred thousand points of a sine cover the screen from −1 to 1 everywhere; their extremes alone do not."""
+    x = np.arange(100_000) * 0.01
+    y = np.sin(3.0 * x)
+    line, shown, size = Points("y", x, y, "#000000").thin()
+    assert isinstance(line, Line)
+    assert (shown, size) == (line.x.size, 100_000)
+    assert (line.y.min(), line.y.max()) == (y.min(), y.max())
+    few, _, _ = Points("y", x[:6000], y[:6000], "#000000").thin()
+    holes, _, _ = Points("y", x, np.where(np.arange(100_000) % 2 == 0, y, np.nan), "#000000").thin()
+    assert isinstance(few, Points)
+    assert isinstance(holes, Points), "no line joins single points between gaps"
 
 
 def test_a_band_covers_what_it_covered():

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -67,6 +69,39 @@ def test_the_file_is_whole_small_and_has_all_sections(page):
     said = re.sub(r"<script>.*?</script>| xmlns=\"[^\"]*\"", "", text, flags=re.DOTALL)
     assert "http:" not in said
     assert "https:" not in said
+
+
+WRITE = """
+import sys, daedal as dd
+fit = dd.load(sys.argv[1])
+dd.write_report(fit, sys.argv[2], validation=fit.data, states=["x", "v"], compare_with=[fit], notes="Twice.")
+dd.plot(fit.model).save(sys.argv[2] + ".svg")
+"""
+
+
+def test_every_process_writes_the_same_bytes(tmp_path):
+    """Whatever order its sets and hashes have."""
+    reported.make_fit().save(tmp_path / "fit.nc")
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", WRITE, str(tmp_path / "fit.nc"), str(tmp_path / f"{seed}.html")]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+    assert (tmp_path / "1.html.svg").read_bytes() == (tmp_path / "2.html.svg").read_bytes()
+
+
+def test_a_page_of_five_thousand_samples_of_four_outputs_stays_small(tmp_path):
+    x, u, k = dd.symbols("x u k")
+    model = dd.Model(
+        name="four", equations={"lag": dd.der(x) == k * (u - x)}, unknowns=[x], inputs=[u], parameters={k: 1.0},
+        outputs={f"y{n}": n * x for n in range(1, 5)}, measurement_noise={f"y{n}": 0.1 for n in range(1, 5)},
+        initial={x: 0.0},
+    )  # fmt: skip
+    times = np.arange(5000) * 0.02
+    drive = dd.Signal(times, np.sign(np.sin(0.7 * times)), intersample="zoh")
+    data = dd.simulate(model, times, inputs={"u": drive}, measurement_noise=True, rng=1).to_dataset()
+    train, test = data.split(fraction=0.6)
+    fit = dd.fit(model, train, free=["k"], criterion=dd.OutputError(), rng=1)
+    assert dd.write_report(fit, tmp_path / "page.html", validation=test).stat().st_size < LARGEST
 
 
 def test_the_same_fit_has_the_same_bytes(page, tmp_path):

@@ -73,7 +73,7 @@ def test_what_cannot_be_told_is_a_note():
     fit = dd.fit(model, data, free=["a", "b"], criterion=dd.OutputError())
     found = dd.compare(fit, data, uncertainty=True)
     assert found.series[0].uncertainty is None
-    assert any("does not hold what is open of the estimates" in note for note in found.notes)
+    assert any("leaves the uncertainty of the estimates out" in note for note in found.notes)
     with pytest.raises(EstimationError, match="uncertainty must be True or False, got 3"):
         dd.compare(fit, data, uncertainty=3)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -164,7 +165,11 @@ class Descriptor:
     def _repr_html_(self) -> str:
         from daedal.tables import write_html
 
-        return write_html(str(self).split("\n")).replace("<p>", '<p style="white-space:pre">')
+        told, begun, matrices = str(self).partition("\n  E = ")
+        shown = f"<pre>{escape(f'  E = {matrices}')}</pre>" if begun else ""
+        return f"<div>{write_html(told.splitlines())}{shown}</div>"
+
+    __repr__ = __str__
 
 
 def check_points(s: Any) -> np.ndarray:

@@ -86,6 +86,8 @@ class Structure:
 
         return write_html(str(self).split("\n"))
 
+    __repr__ = __str__
+
 
 def _shorten(items: list[str], most: int = 12) -> list[str]:
     return items if len(items) <= most else [*items[:most], f"and {len(items) - most} more"]

@@ -195,6 +195,8 @@ class WellPosedness:
 
         return write_html(str(self).split("\n"))
 
+    __repr__ = __str__
+
 
 @interruptible
 def check_noise(model: Model, variables: Sequence[Any] | None = None) -> WellPosedness:

@@ -17,6 +17,7 @@ from daedal.linear import one_thread
 from daedal.models import Model, as_name
 from daedal.simulation import Lanes
 from daedal.systems import System
+from daedal.tables import align_columns, write_html
 
 LOOSE_STEPS = 1e-4  # error of the steps, relative to the largest values, beyond which new ones are chosen
 REMEMBERED = 4  # problems whose objectives are kept
@@ -72,6 +73,27 @@ class Cost:
     loglik: float | None = None
     log_posterior: float | None = None
     monte_carlo_error: float = 0.0
+
+    def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
+        """The value, what belongs to it, and the gradient."""
+        if self.failure:
+            return ["criterion: the model could not be simulated", f"  {self.failure}"]
+        error = f" ± {self.monte_carlo_error:.2g}" if self.monte_carlo_error > 0.0 else ""
+        told = [] if self.loglik is None else [f"log likelihood {self.loglik:.6g}{error}"]
+        told += [] if self.residuals is None else [f"half the sum of {self.residuals.size} squares"]
+        lines = [f"criterion {self.value:.6g}", *([f"  {', '.join(told)}"] if told else [])]
+        if self.names:
+            rows = [[name, f"{slope:.5g}"] for name, slope in zip(self.names, self.gradient, strict=True)]
+            lines += align_columns([["", "gradient"], *rows])
+        return lines
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    __repr__ = __str__
 
 
 @interruptible

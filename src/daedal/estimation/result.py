@@ -15,6 +15,7 @@ from daedal.estimation.problem import Autoregression, Coordinates
 from daedal.estimation.search import Verdict, sum_log_densities
 from daedal.models import Model
 from daedal.simulation import Lanes, Status
+from daedal.tables import format_error, format_number, write_html
 
 if TYPE_CHECKING:
     import pandas
@@ -64,6 +65,15 @@ class Estimate:
     pull: float = 0.0
     power: float = 1.0
     description: str = ""
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        error = "" if np.isnan(self.std_error) else f" ± {format_error(self.std_error)}"
+        what = f" ({self.description})" if self.description else ""
+        return f"{self.name} = {format_number(self.value, self.std_error)}{error}{unit}{what}: {self.verdict}"
+
+    def _repr_html_(self) -> str:
+        return write_html([str(self)])
 
 
 @final
@@ -360,7 +370,6 @@ class Fit:
 
     def _repr_html_(self) -> str:
         from daedal.estimation.table import list_lines
-        from daedal.tables import write_html
 
         return write_html(list_lines(self))
 

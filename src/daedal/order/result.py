@@ -12,7 +12,7 @@ from daedal.errors import EstimationError, is_real, look_up, show
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction
 from daedal.simulation import Status
-from daedal.tables import align_columns, make_frame, stack_frames, write_html
+from daedal.tables import align_columns, format_error, format_number, make_frame, stack_frames, write_html
 
 if TYPE_CHECKING:
     import pandas
@@ -99,6 +99,26 @@ class Candidate:
     def _looseness(self, name: str) -> float:
         scale = self.scales[name]
         return self.std_errors[name] / scale if scale > 0.0 else float("inf")
+
+    def __str__(self) -> str:
+        return "\n".join(self._list_lines())
+
+    def _list_lines(self) -> list[str]:
+        """What it is, how well it does, and its coefficients."""
+        title = f"order {self.order}, input order {self.input_order}"
+        if self.transfer_function is None:
+            return [title, f"  {self.failure}"]
+        fits = f"fit {self.fit_percent:.1f} %, held out {self.held_out:.1f} %, BIC {self.bic:.1f}"
+        rows = [
+            [name, format_number(value, self.std_errors[name]), format_error(self.std_errors[name])]
+            for name, value in self.coefficients.items()
+        ]
+        return [title, f"  {self.transfer_function}", f"  {fits}", *align_columns([["", "value", "std error"], *rows])]
+
+    def _repr_html_(self) -> str:
+        return write_html(self._list_lines())
+
+    __repr__ = __str__
 
 
 @final

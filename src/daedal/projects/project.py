@@ -10,6 +10,7 @@ from daedal.data import Dataset, FrozenMapping
 from daedal.errors import ProjectError, as_float, is_real, list_entries, look_up, quoted, show
 from daedal.estimation import Criterion, Grid, LatinHypercube
 from daedal.models import Model, Parameter
+from daedal.tables import align_columns, write_html
 
 
 @final
@@ -145,6 +146,11 @@ class Project:
 
     def _check_parameter(self, name: str) -> None:
         look_up(self.model.parameters, name, ProjectError, f"The model '{self.model.name}' has no parameter")
+
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{one.value}", f"{one.lower:g} … {one.upper:g}", one.unit] for name, one in self.free.items()]
+        table = align_columns([["free", "start", "bounds", "unit"], *rows]) if rows else []
+        return write_html([*repr(self).splitlines(), *table])
 
     def __repr__(self) -> str:
         data = quoted(one.name for one in (*self.experiments, *self.held_out))

@@ -6,11 +6,11 @@ Both need no script. Where a file needs pixels or pages (.png, .pdf), matplotlib
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as escape_characters
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from daedal.report.layout import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY
+from daedal.report.layout import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, steady
 from daedal.report.saving import check_path, write_whole
 
 if TYPE_CHECKING:
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 
 BoxKind = Literal["part", "input", "output", "disturbance", "equations"]
 COLORS: dict[str, str] = {"part": BLUE, "input": GREEN, "output": ORANGE, "disturbance": PURPLE, "equations": SKY}
+LEAST = 0.75  # of its size that a diagram shrinks to where there is no room for it
 LETTER = 7.2  # pixels that a letter takes at the size of a box's text
+SMALL = 5.8  # the same of the texts at lines
 ROW = 18  # pixels of a line of text
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+
+
+def escape(text: str) -> str:
+    """A text in which nothing has a meaning."""
+    return escape_characters(steady(text))
 
 
 @final
@@ -32,6 +39,7 @@ class Box:
     y: float
     lines: tuple[str, ...]
     kind: BoxKind
+    least: float = 0.0  # height
 
     @property
     def width(self) -> float:
@@ -41,7 +49,7 @@ class Box:
     @property
     def height(self) -> float:
         """High enough for all lines."""
-        return ROW * len(self.lines) + 14
+        return max(ROW * len(self.lines) + 14, self.least)
 
 
 @final
@@ -71,13 +79,14 @@ class Drawing:
 
     def to_svg(self) -> str:
         """The diagram as one SVG element, as wide as there is room, and not wider than it is."""
+        size = f"width:100%;min-width:{LEAST * self.width:g}px;max-width:{self.width:g}px;height:auto"
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
-            f'aria-label="{escape(self.alt)}" style="width:100%;max-width:{self.width:g}px;height:auto" '
-            f'font-family="{escape(FONT)}" font-size="12">',
+            f'aria-label="{escape(self.alt)}" style="{size}" font-family="{escape(FONT)}" font-size="12">',
             '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
             f'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{INK}"/></marker></defs>',
             *(_write_wire(wire) for wire in self.wires),
+            *filter(None, map(_write_labels, self.wires)),
             *(f'<circle cx="{x:g}" cy="{y:g}" r="4" fill="{INK}"/>' for x, y in self.dots),
             *(_write_box(box) for box in self.boxes),
             "</svg>",
@@ -86,7 +95,9 @@ class Drawing:
 
     def to_html(self) -> str:
         """A page with the diagram."""
-        return write_frame(self.title, self.subtitle, self.to_svg())
+        return write_frame(
+            self.title, self.subtitle, f'<div style="overflow-x:auto" tabindex="0">{self.to_svg()}</div>'
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file: .svg, .html, .png or .pdf."""
@@ -109,9 +120,9 @@ class Drawing:
             if wire.arrow:
                 arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.0}
                 axes.annotate("", wire.points[-1], wire.points[-2], arrowprops=arrow, zorder=1)
-            for text, x, y, side in _place_labels(wire):
-                beside = {"start": "left", "end": "right"}[side]
-                axes.text(x, y, static.plain(text), fontsize=6.5, color=GREY, ha=beside, va="bottom")
+            for text, x, y in _place_labels(wire):
+                paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+                axes.text(x, y, static.plain(text), fontsize=6.5, color=GREY, ha="center", va="center", bbox=paper)
         axes.scatter([x for x, _ in self.dots], [y for _, y in self.dots], color=INK, s=16, zorder=2)
         for box in self.boxes:
             static.draw_box(axes, (box.x, box.y), (box.width, box.height), COLORS[box.kind], box.kind == "disturbance")
@@ -120,30 +131,33 @@ class Drawing:
         return figure
 
     def _repr_html_(self) -> str:
-        return f"<figure><figcaption>{escape(self.title)}</figcaption>{self.to_svg()}</figure>"
+        paper = "background:#fff;color:#333;padding:8px"  # in dark notebooks, too
+        return f'<figure style="{paper}"><figcaption>{escape(self.title)}</figcaption>{self.to_svg()}</figure>'
 
 
-def _place_labels(wire: Wire) -> list[tuple[str, float, float, str]]:
-    """Texts near both ends, beside the line and away from the box there: where, and which end of the text that is."""
+def _place_labels(wire: Wire) -> list[tuple[str, float, float]]:
+    """Texts on the line near both ends, with their middles: those of lines that meet a box do not meet each other."""
     placed = []
     for text, (x, y), (u, v) in ((wire.first, *wire.points[:2]), (wire.last, *wire.points[:-3:-1])):
         if text:
-            length = max(((u - x) ** 2 + (v - y) ** 2) ** 0.5, 1.0)
-            reach = min(8.0, 0.3 * length)
-            rises = v < y - 0.15 * abs(u - x)  # above it, the line would go through the text
-            at = x + (u - x) / length * reach, y + (v - y) / length * reach + (12.0 if rises else -4.0)
-            placed.append((text, *at, "start" if u >= x else "end"))
+            across, reach = abs(u - x), 6.0 + SMALL * len(text) / 2.0
+            share = min(reach / across if across > 1.0 else 12.0 / max(abs(v - y), 1.0), 0.5)
+            placed.append((text, x + share * (u - x), y + share * (v - y)))
     return placed
 
 
 def _write_wire(wire: Wire) -> str:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in wire.points)
     end = ' marker-end="url(#arrow)"' if wire.arrow else ""
-    line = f'<polyline points="{points}" fill="none" stroke="{INK}" stroke-width="1.2"{end}/>'
-    for text, x, y, side in _place_labels(wire):
-        at = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{side}"'
-        line += f'<text {at} font-size="10" fill="{GREY}">{escape(text)}</text>'
-    return line
+    return f'<polyline points="{points}" fill="none" stroke="{INK}" stroke-width="1.2"{end}/>'
+
+
+def _write_labels(wire: Wire) -> str:
+    """Above all lines, in paper's colour around."""
+    look = f'font-size="10" fill="{GREY}" stroke="#FFFFFF" stroke-width="4" paint-order="stroke" text-anchor="middle"'
+    return "".join(
+        f'<text x="{x:.1f}" y="{y + 3.5:.1f}" {look}>{escape(text)}</text>' for text, x, y in _place_labels(wire)
+    )
 
 
 def _write_box(box: Box) -> str:
@@ -154,10 +168,10 @@ def _write_box(box: Box) -> str:
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="{radius:g}" '
         f'fill="#FFFFFF" stroke="{COLORS[box.kind]}" stroke-width="2"{dash}/>'
     )
-    rows = []
+    rows, first = [], box.y - ROW * len(box.lines) / 2
     for k, line in enumerate(box.lines):
         weight = ' font-weight="600"' if k == 0 else ""
-        at = f'x="{box.x:.1f}" y="{top + 7 + ROW * (k + 0.72):.1f}" text-anchor="middle"'
+        at = f'x="{box.x:.1f}" y="{first + ROW * (k + 0.72):.1f}" text-anchor="middle"'
         rows.append(f'<text {at} fill="{INK}"{weight}>{escape(line)}</text>')
     return frame + "".join(rows)
 

@@ -8,15 +8,16 @@ import numpy as np
 import plotly.graph_objects as go
 
 from daedal.errors import ReportError
-from daedal.report.layout import GREY, INK, break_title, is_crowded
+from daedal.report.layout import GREY, INK, break_title, is_crowded, steady
 from daedal.report.pages import write_page
 from daedal.report.picture import Axis, Band, Bars, Cells, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.saving import check_path, write_whole
+from daedal.report.ticks import find_ends, list_ticks, write_tick
 
 LEFT, RIGHT, BELOW = 80, 30, 110  # pixels around the panels; the legend stands below them
 TITLE, SUBTITLE = 17, 13  # sizes of letters
-SHORT = 0.7  # decades of a logarithmic axis that has room for more numbers than 1, 2 and 5
-DECADES, POWERS = 2.0, 6  # of a logarithmic axis: from so many on numbers at powers of ten suffice, of these so many
+POWERS = 6  # of ten that are written at a long logarithmic axis
+ENLARGED = 1.25  # by which plotly draws powers of ten larger than other numbers
 BETWEEN = 0.13  # share of the width between columns, where titles and numbers of axes stand
 LINE = 100  # letters of a subtitle in a row
 GRID = "#E5E5E5"
@@ -69,8 +70,9 @@ class InteractiveFigure(go.Figure):
 
 
 def neutralize(text: str) -> str:
-    """A text as it is to be read: plotly takes tags, entities and %{...} for instructions."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "%\u200b{")
+    """A text as it is to be read: plotly takes tags, entities, %{...} and what is between dollars for instructions."""
+    escaped = steady(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped.replace("$", "&#36;").replace("%{", "%\u200b{")
 
 
 def render(picture: Picture) -> InteractiveFigure:
@@ -182,17 +184,16 @@ def _add_panel(
     last: bool,
 ) -> None:
     crowded = bool(panel.x.labels) and is_crowded(panel.x.labels or ())
-    x, y = _describe_axis(panel.x, last, crowded), _describe_axis(panel.y, True)
+    x = _describe_axis(panel.x, last, crowded) | {"automargin": "bottom"}
+    y = _describe_axis(panel.y, True) | {"automargin": "left"}
     for described, axis, side in ((x, panel.x, "x"), (y, panel.y, "y")):
         if axis.log and (ends := find_ends(panel, axis, side)) is not None:
-            described |= choose_ticks(*ends)
+            described |= describe_ticks(*ends)
     x |= {"domain": [place.across[0], min(place.across[1], 1.0)], "anchor": place.axes["yaxis"]} | (
         {"matches": leader} if leader else {}
     )
     y |= {"domain": [max(place.upward[0], 0.0), place.upward[1]], "anchor": place.axes["xaxis"]}
     y["title"]["text"] = "<br>".join(map(neutralize, break_title(panel.y.title, place.height)))
-    if panel.y.equal:
-        y |= {"scaleanchor": place.axes["xaxis"], "scaleratio": 1.0}
     layout[f"xaxis{place.suffix}"], layout[f"yaxis{place.suffix}"] = x, y
     if panel.title:
         layout["annotations"].append(
@@ -223,29 +224,13 @@ def _add_panel(
             data.append(described | common)
 
 
-def find_ends(panel: Panel, axis: Axis, side: str) -> tuple[float, float] | None:
-    """The least and the largest number on a logarithmic axis."""
-    if axis.range is not None:
-        return axis.range
-    ends = [(values.min(), values.max()) for trace in panel.traces for values in _list_positive(trace, side)]
-    return (float(min(low for low, _ in ends)), float(max(high for _, high in ends))) if ends else None
-
-
-def choose_ticks(low: float, high: float) -> dict[str, Any]:
+def describe_ticks(low: float, high: float) -> dict[str, Any]:
     """Round numbers on a short logarithmic axis, powers of ten on a longer one, some of them at last."""
-    decades = float(np.log10(high / low))
-    if decades >= DECADES:
-        return {"dtick": int(np.ceil(decades / POWERS)), "minor": {"ticks": "outside", "dtick": "D1", "ticklen": 3}}
-    steps = (1.0, 2.0, 5.0) if decades > SHORT else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
-    powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
-    round_numbers = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
-    return {"tickvals": round_numbers, "ticktext": [f"{one:.6g}".replace("-", "−") for one in round_numbers]}
-
-
-def _list_positive(trace: Trace, side: str) -> list[np.ndarray]:
-    named = [getattr(trace, name, None) for name in ((side,) if side == "x" else ("y", "lower", "upper"))]
-    arrays = [np.asarray(one, dtype=float) for one in named if one is not None]
-    return [known for one in arrays if (known := one[np.isfinite(one) & (one > 0.0)]).size]
+    if (round_numbers := list_ticks(low, high)) is not None:
+        return {"tickvals": round_numbers, "ticktext": list(map(write_tick, round_numbers))}
+    minor = {"ticks": "outside", "dtick": "D1", "ticklen": 3}
+    step = int(np.ceil(np.log10(high / low) / POWERS))
+    return {"dtick": step, "minor": minor, "tickfont": {"size": 12 / ENLARGED}}
 
 
 def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[str, Any]:
@@ -256,9 +241,9 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
         "linecolor": GREY,
         "showline": True,
         "ticks": "outside",
-        "automargin": True,
         "showticklabels": labelled,
         "exponentformat": "power",
+        "minexponent": 4,
     }
     if not labelled:
         del described["title"]
@@ -269,7 +254,7 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
     if axis.labels is not None:
         described |= {"tickvals": list(range(len(axis.labels))), "ticktext": list(map(neutralize, axis.labels))}
         described |= {"showgrid": False, "zeroline": False}
-        described |= {"tickangle": -90} if upright else {}
+        described |= {"tickangle": -90, "tickfont": {"size": choose_size(len(axis.labels))}} if upright else {}
         described["range"] = described.get("range") or [-0.5, len(axis.labels) - 0.5]
     if axis.whole:
         described |= {"tick0": 0, "dtick": 1}
@@ -277,6 +262,11 @@ def _describe_axis(axis: Axis, labelled: bool, upright: bool = False) -> dict[st
         described["range"] = described["range"][::-1] if "range" in described else None
         described |= {} if described["range"] else {"autorange": "reversed"}
     return described
+
+
+def choose_size(count: int) -> int:
+    """Of the letters of so many names that stand upright beside each other."""
+    return max(7, min(12, 500 // count))
 
 
 def _describe_line(trace: Line) -> dict[str, Any]:

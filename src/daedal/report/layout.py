@@ -1,10 +1,12 @@
 """What pictures have in common: colours, which panels, the axis of time, and the words above them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timezone
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -23,6 +25,7 @@ NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 
 # Okabe and Ito, Color Universal Design (2008), without its yellow, which is lost on white.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks of direction
 INK, GREY = "#333333", "#767676"
 
 
@@ -147,6 +150,16 @@ def write_value(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}" if np.isfinite(value) else "—"
 
 
+def write_p(value: float) -> str:
+    """As a sentence has it: p = 0.03, p < 0.0001."""
+    return "p unknown" if not np.isfinite(value) else "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+
+
+def write_cell(value: float) -> str:
+    """A number in a matrix: two digits after the point, a proper minus, no sign before zero; empty where unknown."""
+    return "" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
 def describe_range(name: str, values: np.ndarray, unit: str = "") -> str:
     """For those who cannot see it: speed from −1 to 2 m/s."""
     known = values[np.isfinite(values)]
@@ -155,9 +168,17 @@ def describe_range(name: str, values: np.ndarray, unit: str = "") -> str:
     return f"{name} from {write_value(float(known.min()))} to {write_value(float(known.max()))}{unit and f' {unit}'}"
 
 
+def steady(text: str) -> str:
+    """A text without marks that would turn the direction of all words behind it."""
+    return TURNING.sub("", text)
+
+
 def break_title(text: str, height: float) -> list[str]:
     """The title of a vertical axis of so many pixels in at most two lines; what is still too long is cut."""
+    wide = any(east_asian_width(letter) in "WF" for letter in text)
     letters = max(int(height / 6.5), 8)
+    if wide or max(map(len, text.split()), default=0) > letters:  # cut within a word, whose letters may all be wide
+        letters = max(int(height / (15.4 if wide else 7.7)), 8)
     return wrap(text, letters, max_lines=2, placeholder=" …", break_on_hyphens=False) if len(text) > letters else [text]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 MOST_POINTS = 4000  # of one trace: more cannot be told apart on a screen
 MOST_OF_ALL = 60_000  # points of a picture, so that a page stays below 2.5 MB
 MOST_OF_BAND = 1000  # of the two curves around one, which are smooth
+DENSE = 4  # times as many points as are drawn that look like a filled band
 PER_COLUMN = 5  # points that stand for all others in one column of pixels
 
 Dash = Literal["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
@@ -102,12 +103,20 @@ class Points:
     texts: tuple[str, ...] = ()
 
     def thin(self, most: int = MOST_POINTS) -> tuple[Trace, int, int]:
-        """Those that look the same in the order of x; where they have none, every so many-th."""
+        """Those that look the same in the order of x; where they have none, every so many-th.
+
+        Far more points than columns of pixels fill these from the lowest to the highest, as a line through them does,
+        and its ends and extremes alone would not.
+        """
         ordered = self.x.size < 2 or bool(np.all(self.x[1:] >= self.x[:-1]))
         evenly = np.unique(np.linspace(0, self.x.size - 1, min(most, self.x.size)).astype(int))
         places = choose_points(self.x, self.y, most=most) if ordered else evenly
         if places.size == self.x.size:
             return self, self.x.size, self.x.size
+        filled = ordered and self.pale is None and not self.texts and bool(np.isfinite(self.y).all())
+        if filled and self.x.size > DENSE * most:
+            line = Line(self.name, self.x[places], self.y[places], self.color, width=1.0, opacity=self.opacity)
+            return line, places.size, self.x.size
         pale = None if self.pale is None else self.pale[places]
         texts = tuple(self.texts[k] for k in places) if self.texts else ()
         thinned = replace(self, x=self.x[places], y=self.y[places], pale=pale, texts=texts)
@@ -212,7 +221,6 @@ class Axis:
     labels: tuple[str, ...] | None = None
     descending: bool = False
     whole: bool = False
-    equal: bool = False  # one unit as long as on the other axis
 
 
 @final

@@ -13,6 +13,7 @@ from daedal.errors import DaedalError
 from daedal.report.layout import GREY, INK, break_title, is_crowded
 from daedal.report.picture import Axis, Band, Bars, Cells, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.saving import check_path, write_whole
+from daedal.report.ticks import find_ends, list_ticks, write_tick
 
 try:
     from matplotlib import rc_context
@@ -21,7 +22,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyBboxPatch, Patch
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter
 except ImportError:
 
     class MissingPackageError(DaedalError, ImportError):
@@ -139,14 +140,14 @@ def _draw_panel(axes: "Axes", panel: Panel, keys: dict[str, Any], last: bool, he
         if key is not None:
             # A label that begins with an underscore would be left out of the legend.
             keys.setdefault(plain(f"\u200b{trace.name}" if trace.name.startswith("_") else trace.name), key)
-    _set_axis(axes, "x", panel.x)
-    _set_axis(axes, "y", panel.y)
+    for side, axis in (("x", panel.x), ("y", panel.y)):
+        _set_axis(axes, side, axis)
+        if axis.log and (ends := find_ends(panel, axis, side)) is not None:
+            _set_ticks(axes, side, *ends)
     axes.set_ylabel("\n".join(map(plain, break_title(panel.y.title, height))))
     if not last:
         axes.tick_params(labelbottom=False)
         axes.set_xlabel("")
-    if panel.y.equal:
-        axes.set_aspect("equal", adjustable="datalim")
     if panel.title:
         axes.set_title(plain(panel.title), fontsize=9)
     is_matrix = any(isinstance(trace, Cells) for trace in panel.traces)
@@ -176,6 +177,17 @@ def _set_axis(axes: "Axes", which: str, axis: Axis) -> None:
         one.set_major_locator(MaxNLocator(integer=True))
     if axis.descending:
         one.set_inverted(True)
+
+
+def _set_ticks(axes: "Axes", side: str, low: float, high: float) -> None:
+    """Round numbers on a short logarithmic axis, which matplotlib would write as powers."""
+    if (numbers := list_ticks(low, high)) is None:
+        return
+    one, limits = getattr(axes, f"{side}axis"), getattr(axes, f"get_{side}lim")()
+    inside = [number for number in numbers if min(limits) <= number <= max(limits)]
+    one.set_major_locator(FixedLocator(inside))
+    one.set_major_formatter(FixedFormatter(list(map(write_tick, inside))))
+    one.set_minor_formatter(NullFormatter())
 
 
 def _draw_line(axes: "Axes", trace: Line) -> Any:

@@ -336,7 +336,9 @@ def _add_uncertainty(
     try:
         errors = compute_prediction_errors(fitted, predicted)
     except DaedalError as error:
-        return series, [f"the band does not hold what is open of the estimates: {error.sentence}"]
+        return series, [
+            f"the band leaves the uncertainty of the estimates out: {error.sentence[:1].lower()}{error.sentence[1:]}"
+        ]
     return tuple(replace(one, uncertainty=frozen(e)) for one, e in zip(series, errors, strict=True)), []
 
 

@@ -88,7 +88,7 @@ def _differ(objective: Objective, point: np.ndarray, covariance: np.ndarray) -> 
     model, predict = objective.problem.system.model, objective.capabilities.predict
     if predict is None or not is_linear(model, forced=True):
         raise EstimationError(
-            "Only of linear models, and of criteria that simulate, is it known what estimates do to a prediction.",
+            "How far errors of estimates move a prediction is known of linear models and criteria that simulate alone.",
             "Leave it out.",
         )
     if point.size > MOST:

@@ -56,14 +56,19 @@ class Verdict:
 
     def describe(self) -> str:
         """In words, the parameter that moves farthest."""
-        gap = f"log likelihood {self.gap:+.2f} ± {self.gap_error:.2f} off"
+        gap = f"log likelihood {_write_shift(self.gap)} ± {self.gap_error:.2f} off"
         if not self.names:
             return f"particles find {gap}"
         worst = int(np.argmax(np.abs(self.shifts) - CHANCE * self.noise))
         return (
-            f"particles would move {self.names[worst]} by {self.shifts[worst]:+.2f} ± {self.noise[worst]:.2f} standard "
-            f"errors, and find {gap}"
+            f"particles would move {self.names[worst]} by {_write_shift(self.shifts[worst])} ± {self.noise[worst]:.2f} "
+            f"standard errors, and find {gap}"
         )
+
+
+def _write_shift(value: float) -> str:
+    """With its sign, which a rounded zero has not."""
+    return f"{value:+.2f}" if abs(value) >= 0.005 else "0.00"
 
 
 @final

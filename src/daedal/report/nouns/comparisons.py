@@ -45,7 +45,16 @@ def make_comparison_page(comparison: Comparison, notes: str) -> Page:
         notes=notes,
         sections=[
             section("data-fit", "Does it describe the data?", *write_comparison(comparison)),
-            write_foot(COMPARISON_RULES, {"Realizations": comparison.realizations, "Seed": comparison.seed}),
+            write_foot(
+                COMPARISON_RULES,
+                {
+                    "Model": comparison.model,
+                    "Parameters": comparison.method.strip() or "as the model has them",
+                    "Data": comparison.describe_data(),
+                    "Realizations": comparison.realizations,
+                    "Seed": comparison.seed,
+                },
+            ),
         ],
         record=embed_record(
             verdict,

@@ -1,13 +1,15 @@
 """The page of a Fit."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from math import isfinite
 from typing import Any
 
+from daedal.data import Dataset
 from daedal.errors import counted, quoted
 from daedal.estimation import Estimate, Fit, describe_for_reading
+from daedal.report.layout import write_p
 from daedal.report.page import (
     FIT_RULES,
     Evidence,
@@ -28,7 +30,6 @@ from daedal.report.page import (
     record_fit,
     section,
     tag,
-    write_p,
     write_percent,
 )
 from daedal.report.pictures import draw_forest
@@ -66,19 +67,14 @@ def make_fit_page(evidence: Evidence, notes: str) -> Page:
         sections.append(_write_others(evidence))
     written = sum(len(one.body) for one in sections) + len(summary)
     sections.append(write_making(fit, FIT_RULES, written=written))
-    names = quoted(dict.fromkeys(one.name for one in fit.data), 4)
-    unseen = (
-        f", validated on {quoted(dict.fromkeys(one.name for one in evidence.validation), 4)}"
-        if evidence.validation
-        else ""
-    )
+    unseen = f", validated on {_name_data(evidence.validation, fit.data)}" if evidence.validation else ""
     return Page(
         kicker=" · ".join(
             [
                 "Estimation report",
                 *_describe_origin(fit),
                 describe_for_reading(fit.criterion),
-                f"data {names}, {counted(fit.samples, 'sample')}{unseen}",
+                f"data {_name_data(fit.data, evidence.validation)}, {counted(fit.samples, 'sample')}{unseen}",
             ]
         ),
         title=(fit.project.title if fit.project is not None else "") or f"Fit of '{fit.model.name}'",
@@ -89,6 +85,18 @@ def make_fit_page(evidence: Evidence, notes: str) -> Page:
         sections=sections,
         record=embed_json(make_record(evidence, verdict), id="daedal"),
     )
+
+
+def _name_data(sets: Sequence[Dataset], others: Sequence[Dataset]) -> str:
+    """Their names; of two parts of one record, from when to when each is."""
+    names = quoted(dict.fromkeys(one.name for one in sets), 4)
+    alone = len(sets) == 1 and any(other.name == sets[0].name for other in others)
+    return f"{names} ({_write_span(sets[0])})" if alone else names
+
+
+def _write_span(data: Dataset) -> str:
+    first, last = (f"{data.sample_times[k]:.5g}".replace("-", "−") for k in (0, -1))
+    return f"{first} to {last} {data.units.get('time', '')}".rstrip()
 
 
 def _describe_origin(fit: Fit) -> list[str]:
@@ -223,7 +231,7 @@ def _write_others(evidence: Evidence) -> Section:
     fits = label_fits((evidence.fit, *evidence.others))
     names = list(dict.fromkeys(name for one in fits.values() for name in one.estimates))
     same = all(one.data == evidence.fit.data for one in fits.values())
-    heads = ["", *fits]
+    heads = ["", *(f"{number}: {label}" for number, label in enumerate(fits, start=1))]
     rows: list[list[Any]] = [
         [name, *(_write_estimate(one.estimates.get(name)) for one in fits.values())] for name in names
     ]

@@ -74,7 +74,7 @@ def make_states_page(states: StateEstimate, notes: str) -> Page:
                 ),
                 list_remarks(states.notes),
             ),
-            write_foot(STATE_RULES, {"Kind": states.kind, "Horizon": states.horizon}),
+            write_foot(STATE_RULES, {"Model": states.model, "Kind": states.kind, "Horizon": states.horizon}),
         ],
         record=embed_record(
             verdict,

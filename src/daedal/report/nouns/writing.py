@@ -80,16 +80,16 @@ def write_report(
     """
     target = _check_path(path)
     write_notes(notes)  # refused before the work
-    return write_number(_make_page(result, validation, notes, profile, states, compare_with), target)
+    return _write_file(_make_page(result, validation, notes, profile, states, compare_with), target)
 
 
 def write_evidence(evidence: Evidence, path: Path, notes: str = "") -> Path:
     """The page of a fit from evidence that is at hand."""
     target = _check_path(path)
-    return write_number(make_fit_page(evidence, notes), target)
+    return _write_file(make_fit_page(evidence, notes), target)
 
 
-def write_number(page: Page, target: Path) -> Path:
+def _write_file(page: Page, target: Path) -> Path:
     return write_whole(target, write_page(page).encode("utf-8", "replace"), "The report")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from daedal.report.drawings import Drawing
+from daedal.report.interactive import BELOW as ROOM
 from daedal.report.interactive import describe_figure
 from daedal.report.page.html import Html, embed_json, tag
 from daedal.report.picture import Picture
@@ -36,7 +37,8 @@ def embed(result: Any, names: Iterable[Any] | None = None, picture: str | None =
 def embed_drawing(drawing: Drawing) -> Html:
     """A diagram, which needs no script."""
     caption = _write_caption(drawing.title, drawing.subtitle)
-    return tag("figure", caption, Html(drawing.to_svg()), class_="diagram")
+    frame = tag("div", Html(drawing.to_svg()), class_="scroll", tabindex="0", role="group", aria_label=drawing.title)
+    return tag("figure", caption, frame, class_="diagram")
 
 
 def _write_caption(title: str, subtitle: str) -> Html:
@@ -49,9 +51,10 @@ def embed_picture(picture: Picture) -> Html:
     data, layout = describe_figure(picture)
     del layout["title"]
     top = TITLED if layout["annotations"] else TOP
-    below = BELOW if any(trace.get("showlegend") for trace in data) else UNLISTED
+    listed = any(trace.get("showlegend") for trace in data)
+    below = layout["margin"]["b"] - ROOM + (BELOW if listed else UNLISTED)
     layout["height"] = int(layout["height"]) - layout["margin"]["t"] - layout["margin"]["b"] + top + below
-    layout |= {"margin": {**layout["margin"], "t": top, "b": below}, "showlegend": below == BELOW}
+    layout |= {"margin": {**layout["margin"], "t": top, "b": below}, "showlegend": listed}
     layout |= {"paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR}
     pool: dict[str, int] = {}
     packed = [_pack(_list_logarithmic(trace, layout, pool), pool) for trace in data]

@@ -9,6 +9,7 @@ from html import escape as escape_characters
 from typing import Any
 
 from daedal.records import make_plain
+from daedal.report.layout import steady
 
 EMPTY = {"meta", "br", "hr", "img", "input"}
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
@@ -22,7 +23,7 @@ def escape(text: Any) -> Html:
     """Any object as HTML: HTML as it is, all else as text in which nothing has a meaning."""
     if isinstance(text, Html):
         return text
-    return Html(escape_characters(UNPRINTABLE.sub("\ufffd", str(text)), quote=True))
+    return Html(escape_characters(UNPRINTABLE.sub("\ufffd", steady(str(text))), quote=True))
 
 
 def join(parts: Iterable[Any], between: str = "") -> Html:

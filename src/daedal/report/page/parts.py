@@ -8,9 +8,11 @@ from typing import Any
 
 from daedal.errors import ReportError, show
 from daedal.report.bundle import read_script
+from daedal.report.layout import steady
 from daedal.report.page.html import Html, digest_script, escape, fold, join, link, list_items, tag
 from daedal.report.page.rules import SIGNS, Rule, Verdict
 
+FOOT = "Written by daedal. The file needs no network; its numbers are in the JSON element “daedal”."
 GLOSSARY = {
     "95 % interval": "A range that holds the true value in 95 of 100 such experiments, if the model is right.",
     "95 % band": "A range around a prediction that holds 95 of 100 samples, if the model is right.",
@@ -118,7 +120,7 @@ def write_page(page: Page) -> str:
             contents,
             *numbered,
         ),
-        tag("footer", "Written by daedal. The file needs no network; its numbers are in the JSON element “daedal”."),
+        tag("footer", FOOT, tag("span", " What is folded is not printed: open it before.", class_="on-paper")),
         page.record,
         *(tag("script", Html(text)) for text in scripts),
     )
@@ -143,7 +145,7 @@ def write_notes(notes: str) -> Html:
     from markdown_it import MarkdownIt
 
     writer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    cleaned = notes.encode(errors="replace").decode()
+    cleaned = steady(notes.encode(errors="replace").decode())
     return tag("div", Html(writer.render(cleaned)), class_="notes")
 
 
@@ -172,7 +174,13 @@ def write_pre(text: Any, **attributes: Any) -> Html:
 
 def list_remarks(notes: Iterable[str]) -> Html:
     """What is to be known about a result."""
-    return list_items((note[:1].upper() + note[1:] for note in notes), class_="soft")
+    return list_items(map(write_sentence, notes), class_="soft")
+
+
+def write_sentence(note: str) -> str:
+    """A note with a capital at its start, where that is no name with a colon, and a full stop at its end."""
+    begun = note if note.partition(" ")[0].endswith(":") else note[:1].upper() + note[1:]
+    return begun if begun.endswith((".", "!", "?", ":")) else f"{begun}."
 
 
 @cache

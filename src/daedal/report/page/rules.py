@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from daedal.errors import counted
 from daedal.estimation import CorrelationTest, Fit, list_rivals
+from daedal.report.layout import write_p
 from daedal.report.page.evidence import Evidence
 from daedal.validation import Comparison, Residuals
 
@@ -78,13 +79,8 @@ def name_some(names: Sequence[str]) -> str:
 
 
 def write_percent(value: float) -> str:
-    """One digit after the point, with a proper minus."""
-    return f"{value:.1f} %".replace("-", "−") if isfinite(value) else "not defined"
-
-
-def write_p(value: float) -> str:
-    """As a sentence has it: p = 0.03, p < 0.0001."""
-    return "p unknown" if not isfinite(value) else "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+    """One digit after the point, with a proper minus, and no line breaks before the sign."""
+    return f"{value:.1f}\u00a0%".replace("-", "−") if isfinite(value) else "not defined"
 
 
 def list_tests(residuals: Residuals, *, white: bool = True) -> list[tuple[str, str, CorrelationTest]]:

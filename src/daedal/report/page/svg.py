@@ -14,7 +14,7 @@ from daedal.report.picture import choose_points
 from daedal.validation import Compared
 
 WIDTH, HEIGHT = 140, 18  # of a range
-PANEL = (400, 190)  # width and height of a panel
+PANEL, WIDE = (400, 190), (860, 220)  # width and height of a panel, and of one that stands alone
 MARGIN = (52, 10, 26, 30)  # left, right, top, bottom
 MOST_POINTS = 600  # of a curve in a panel
 
@@ -69,7 +69,9 @@ def _stroke(x: float, top: float, bottom: float, kind: str, width: float) -> Htm
     )
 
 
-def draw_panel(one: Compared, unit: str, time_unit: str, title: str, label: str) -> Html:
+def draw_panel(
+    one: Compared, unit: str, time_unit: str, title: str, label: str, *, size: tuple[int, int] = PANEL
+) -> Html:
     """Samples as dots, the prediction as a line in its band of 95 %."""
     band = np.where(np.isfinite(one.band), NORMAL * np.nan_to_num(one.band), 0.0)
     times = one.times
@@ -77,8 +79,8 @@ def draw_panel(one: Compared, unit: str, time_unit: str, title: str, label: str)
     known = levels[np.isfinite(levels)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     gap = 0.05 * (high - low) or 0.5 * abs(high) or 0.5
-    to_x = _Axis(float(times[0]), float(times[-1]), MARGIN[0], PANEL[0] - MARGIN[1])
-    to_y = _Axis(low - gap, high + gap, PANEL[1] - MARGIN[3], MARGIN[2])
+    to_x = _Axis(float(times[0]), float(times[-1]), MARGIN[0], size[0] - MARGIN[1])
+    to_y = _Axis(low - gap, high + gap, size[1] - MARGIN[3], MARGIN[2])
     kept = np.union1d(*(choose_points(times, row, most=MOST_POINTS) for row in (one.measured, one.predicted)))
     x, upper, lower = to_x(times[kept]), to_y((one.predicted + band)[kept]), to_y((one.predicted - band)[kept])
     parts = [*_draw_axes(to_x, to_y, f"time ({time_unit})" if time_unit else "time")]
@@ -90,7 +92,7 @@ def draw_panel(one: Compared, unit: str, time_unit: str, title: str, label: str)
     parts.append(tag("path", d=_trace(x, to_y(one.predicted[kept])), class_="mark", stroke_width="1.6", fill="none"))
     heading = f"{title} ({unit})" if unit else title
     parts.append(tag("text", heading, x="4", y="15", class_="title"))
-    return tag("svg", *parts, class_="own", role="img", aria_label=label, viewBox=f"0 0 {PANEL[0]} {PANEL[1]}")
+    return tag("svg", *parts, class_="own", role="img", aria_label=label, viewBox=f"0 0 {size[0]} {size[1]}")
 
 
 def draw_legend(entries: Sequence[tuple[str, str]]) -> Html:
@@ -132,7 +134,7 @@ def _draw_axes(to_x: _Axis, to_y: _Axis, time: str) -> list[Html]:
         parts.append(
             tag("text", f"{tick:.4g}".replace("-", "−"), x=f"{to_x.begin - 5:g}", y=f"{y + 4:.1f}", text_anchor="end")
         )
-    for tick in to_x.ticks(5):
+    for tick in to_x.ticks(max(5, round((to_x.end - to_x.begin) / 80.0))):
         x = float(to_x(np.array(tick)))
         parts.append(_stroke(x, to_y.begin, to_y.begin + 4, "soft-line", 1.0))
         if x < to_x.end - 70:  # there the name of the axis stands

@@ -10,7 +10,7 @@ does not install; grandalf (GPL or EPL, undirected graphs in three layers of 232
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ MOST = 60  # parts in a diagram
 LISTED = 8  # names in a box
 ACROSS, DOWN, EDGE = 130.0, 34.0, 24.0  # pixels between columns, between boxes, and around all
 BESIDE, APART, LANES = 14.0, 6.0, 5  # pixels beside a column to lines that go around, between these, and how many
+SPREAD, BETWEEN = 0.9, 15.0  # share of a side that lines meet, and pixels between two of them where there is room
 SWEEPS = 12  # of ordering columns by their neighbours
 EQUATIONS = 40  # that are typeset without a choice
 
@@ -155,7 +156,8 @@ def _place(
 ) -> tuple[dict[str, Box], dict[str, tuple[float, float]], float, float]:  # fmt: skip
     """Boxes and dots with their places, and the size of it all."""
     columns = _order_columns([*lines, *dots], kinds, links, drives)
-    sizes = {key: Box(0.0, 0.0, texts, kinds[key]) for key, texts in lines.items()}
+    met = _count_ends(columns, links)
+    sizes = {key: Box(0.0, 0.0, texts, kinds[key], BETWEEN * met[key]) for key, texts in lines.items()}
     widths = [max((sizes[key].width if key in sizes else 8.0) for key in column) for column in columns]
     heights = [sum((sizes[key].height if key in sizes else 12.0) + DOWN for key in column) - DOWN for column in columns]
     height = max(heights) + 2 * EDGE
@@ -168,12 +170,23 @@ def _place(
             tall = sizes[key].height if key in sizes else 12.0
             x, y = left + width / 2.0, top + tall / 2.0
             if key in sizes:
-                boxes[key] = Box(x, y, sizes[key].lines, sizes[key].kind)
+                boxes[key] = replace(sizes[key], x=x, y=y)
             else:
                 points[key] = (x, y)
             top += tall + DOWN
         left += width + ACROSS
     return boxes, points, left - ACROSS + EDGE, height
+
+
+def _count_ends(columns: Sequence[Sequence[str]], links: Links) -> dict[str, int]:
+    """Of how many lines each is met at most on one side."""
+    level = {key: k for k, column in enumerate(columns) for key in column}
+    counts: dict[str, list[int]] = {key: [0, 0] for key in level}
+    for first, last, *_ in links:
+        for key, other in ((first, last), (last, first)):
+            if level[key] != level[other]:
+                counts[key][level[other] > level[key]] += 1
+    return {key: max(both) for key, both in counts.items()}
 
 
 def _order_columns(
@@ -250,19 +263,15 @@ def _count_crossings(columns: list[list[str]], links: Links) -> int:
 
 
 def _route(boxes: Mapping[str, Box], points: Mapping[str, tuple[float, float]], links: Links) -> tuple[Wire, ...]:
-    """Straight lines from border to border; several between the same two lie beside each other.
+    """Straight lines from border to border; those that meet a box on one side stand beside each other there.
 
     Where others of the same column stand between, a line goes around them.
     """
-    seen: dict[tuple[str, str], int] = {}
+    centers = {key: _find_center(boxes, points, key) for link in links for key in link[:2]}
+    places = _spread_ends(boxes, centers, links)
     wires, around = [], 0
-    for first, last, near, far, arrow in links:
-        pair = (min(first, last), max(first, last))
-        total = sum({one, other} == {first, last} for one, other, *_ in links)
-        number = seen.get(pair, 0)
-        seen[pair] = number + 1
-        shift = (number - (total - 1) / 2.0) * 16.0
-        start, end = _find_center(boxes, points, first), _find_center(boxes, points, last)
+    for number, (first, last, near, far, arrow) in enumerate(links):
+        start, end = centers[first], centers[last]
         passed = _list_between(boxes, points, start, end)
         if passed:
             side = start[0] + max(passed) + BESIDE + APART * (around % LANES)
@@ -271,12 +280,32 @@ def _route(boxes: Mapping[str, Box], points: Mapping[str, tuple[float, float]], 
             a, b = _leave(boxes.get(first), start, corners[0]), _leave(boxes.get(last), end, corners[1])
             wires.append(Wire((a, *corners, b), arrow, near, far))
             continue
-        level = abs(end[0] - start[0]) > abs(end[1] - start[1])
-        moved = [(x, y + shift) if level else (x + shift, y) for x, y in (start, end)]
-        a = _leave(boxes.get(first), moved[0], moved[1])
-        b = _leave(boxes.get(last), moved[1], moved[0])
-        wires.append(Wire((a, b), arrow, near, far))
+        wires.append(Wire((places[number, first], places[number, last]), arrow, near, far))
     return tuple(wires)
+
+
+def _spread_ends(
+    boxes: Mapping[str, Box], centers: Mapping[str, tuple[float, float]], links: Links
+) -> dict[tuple[int, str], tuple[float, float]]:
+    """(number of a link, what it meets) → where it does, in the order of what stands at the other ends."""
+    sides: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for number, (first, last, *_) in enumerate(links):
+        for key, other in ((first, last), (last, first)):
+            (x, y), (u, v) = centers[key], centers[other]
+            side = ("right" if u > x else "left") if abs(u - x) > 1.0 else ("below" if v > y else "above")
+            slope = (v - y) / abs(u - x) if abs(u - x) > 1.0 else 0.0
+            sides.setdefault((key, side), []).append((slope, number))
+    places: dict[tuple[int, str], tuple[float, float]] = {}
+    for (key, side), ends in sides.items():
+        x, y = centers[key]
+        level = side in ("left", "right")
+        half = (0.0, 0.0) if key not in boxes else (boxes[key].width / 2.0, boxes[key].height / 2.0)
+        room = 2.0 * half[level] * SPREAD
+        sign = {"right": 1.0, "left": -1.0, "below": 1.0, "above": -1.0}[side]
+        for rank, (_, number) in enumerate(sorted(ends)):
+            along = ((rank + 0.5) / len(ends) - 0.5) * min(room, BETWEEN * len(ends))
+            places[number, key] = (x + sign * half[0], y + along) if level else (x + along, y + sign * half[1])
+    return places
 
 
 def _list_between(

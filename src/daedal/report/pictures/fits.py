@@ -17,6 +17,7 @@ from daedal.report.layout import (
     choose_names,
     choose_style,
     choose_time_axis,
+    write_cell,
     write_value,
 )
 from daedal.report.picture import Axis, Bars, Cells, Dash, Line, Panel, Picture, Points, Trace
@@ -79,14 +80,14 @@ def draw_correlations(fit: Fit, names: Names) -> Picture:
     places = [listed.index(name) for name in shown]
     matrix = fit.correlation[np.ix_(places, places)]
     matrix = np.where(np.isfinite(matrix), matrix, np.nan)
-    texts = tuple(tuple("" if np.isnan(value) else f"{value:.2f}" for value in row) for row in matrix)
+    texts = tuple(tuple(map(write_cell, row)) for row in matrix)
     labels = tuple(shown)
     axis = Axis("estimate", labels=labels)
     panel = Panel(
         (Cells("correlation", matrix, texts, -1.0, 1.0),), axis, Axis("estimate", labels=labels, descending=True)
     )
     below = np.tril(np.nan_to_num(matrix), -1)
-    strong = [f"{labels[i]} and {labels[j]} {below[i, j]:.2f}" for i, j in np.argwhere(np.abs(below) > STRONG)]
+    strong = [f"{labels[i]} and {labels[j]} {write_cell(below[i, j])}" for i, j in np.argwhere(np.abs(below) > STRONG)]
     whole = bool(np.isfinite(matrix).all())
     none = f"none {'' if whole else 'of those known '}is beyond {STRONG:g}"
     said = f"beyond {STRONG:g}: {', '.join(strong[:PANELS])}" if strong else none
@@ -207,8 +208,9 @@ def draw_forest(fits: Mapping[str, Fit]) -> Picture:
             if name not in one.estimates:
                 continue
             ends, value, style = np.array(one.conf_int()[name]), one.estimates[name].value, choose_style(number)
-            traces.append(Points(label, np.array([value]), np.array([float(number)]), style.color, style.marker, 9.0))
             traces.append(Line("interval of 95 %", ends, np.full(2, float(number)), GREY, width=3.0))
+            points = np.array([value]), np.array([float(number)])
+            traces.append(Points(f"{number + 1}: {label}", *points, style.color, style.marker, 9.0))
         unit = next(one.estimates[name].unit for one in fits.values() if name in one.estimates)
         numbers = tuple(str(k + 1) for k in range(len(fits)))
         known = np.concatenate([np.ravel(trace.x) for trace in traces if isinstance(trace, (Line, Points))])

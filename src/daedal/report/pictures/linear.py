@@ -12,7 +12,7 @@ import numpy as np
 
 from daedal.errors import ReportError, counted
 from daedal.report.layout import GREY, NORMAL, STYLES, arrange, choose_names, choose_style, write_value
-from daedal.report.picture import Axis, Band, Line, Panel, Picture, Points, Trace, Zone
+from daedal.report.picture import Axis, Band, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.pictures.fits import trace_ellipse
 from daedal.report.pictures.linear_systems import SHARE, Subject, System, make_subject
 
@@ -126,7 +126,8 @@ def draw_poles(result: Any, names: Names) -> Picture:
                     subject, zeros, lambda one, o=output, s=source: one.find_zeros(o, s), label, number
                 )
     unit = f" [1/{subject.units['time']}]" if "time" in subject.units else " [1/unit of time]"
-    panel = Panel(tuple(traces), Axis(f"real part{unit}"), Axis(f"imaginary part{unit}", equal=True))
+    traces.append(Rule("border of stability", 0.0, GREY, dash="dot"))
+    panel = Panel(tuple(traces), Axis(f"real part{unit}"), Axis(f"imaginary part{unit}"))
     slowest = poles[np.argmin(np.abs(poles.real))]
     right = int(np.sum(poles.real > 0.0))
     where = write_value(float(slowest.real)) + (f" ± {write_value(abs(slowest.imag))}i" if slowest.imag else "")

@@ -65,17 +65,32 @@ def _draw_series(comparison: Comparison, series: list[Compared], left_out: int) 
         driven = _draw_inputs(comparison, mine, axis)
         undrawn += len(driven) - len(driven[:room])
         rows += [(Panel((line,), time, Axis(title)),) for line, title in driven[:room]]
-    said = f"simulated {write_percents(comparison.fit_percent)}"
-    covered = [f"{name} {100 * share:.1f} %" for name, share in comparison.coverage.items() if np.isfinite(share)]
+    percents, shares, data = _sum_up(comparison, series)
+    said = f"simulated {write_percents(percents)}"
+    covered = [f"{name} {100 * share:.1f} %" for name, share in shares.items() if np.isfinite(share)]
     told = [
-        f"{comparison.method.strip() or 'the model as it is'}; {comparison.describe_data()}",
+        f"{comparison.method.strip() or 'the model as it is'}; {data}",
         f"in the band of 95 %: {', '.join(covered[:PANELS])}" if covered else "",
         f"{counted(undrawn, 'input')} not drawn" if undrawn else "",
     ]
     title = f"comparison of {comparison.model}: {said}"
-    alt = f"Measured and predicted samples of {comparison.model} on {comparison.describe_data()}: {said}."
+    alt = f"Measured and predicted samples of {comparison.model} on {data}: {said}."
     linked = len(labels) == 1
     return arrange(title, told, rows, alt, linked=linked, left_out=left_out, what="output")
+
+
+def _sum_up(comparison: Comparison, series: list[Compared]) -> tuple[dict[str, float], dict[str, float], str]:
+    """Fits and shares in the band of the outputs that are drawn, and what they are of: of one experiment, its own."""
+    labels = list(dict.fromkeys(one.experiment for one in series))
+    drawn = dict.fromkeys(one.output for one in series)
+    if len(labels) == 1 < len({one.experiment for one in comparison.series}):
+        percents, shares = (
+            {one.output: getattr(one, field) for one in series} for field in ("fit_percent", "coverage")
+        )
+        return percents, shares, f"{comparison.relation} '{labels[0]}'"
+    percents = {name: value for name, value in comparison.fit_percent.items() if name in drawn}
+    shares = {name: value for name, value in comparison.coverage.items() if name in drawn}
+    return percents, shares, comparison.describe_data()
 
 
 def _draw_inputs(comparison: Comparison, mine: list[Compared], axis: TimeAxis) -> list[tuple[Line, str]]:
@@ -131,11 +146,11 @@ def draw_samples(one: Compared, times: np.ndarray) -> list[Trace]:
     traces: list[Trace] = []
     if np.isfinite(one.band).any():
         width = NORMAL * one.band
-        band = f"95 % of samples about what is {one.prediction}"
+        band = f"95 % band, {one.prediction}"
         traces.append(Band(band, times, one.predicted - width, one.predicted + width, SKY, 0.3))
     if one.uncertainty is not None and np.isfinite(one.uncertainty).any():
         width = NORMAL * one.uncertainty
-        known = "95 %, by what is open of the parameters alone"
+        known = "95 % band by the parameters alone"
         traces.append(Band(known, times, one.predicted - width, one.predicted + width, PURPLE, 0.55))
     pale = None if bool(np.all(one.scored | np.isnan(one.measured))) else ~one.scored
     traces.append(Points("measured", times, one.measured, INK, pale=pale))

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import counted
-from daedal.report.layout import BLUE, GREY, INK, VERMILLION, arrange, choose_names, write_value
+from daedal.report.layout import BLUE, GREY, INK, VERMILLION, arrange, choose_names, write_cell, write_value
 from daedal.report.picture import Axis, Bars, Cells, Line, Panel, Picture, Rule, Trace
 from daedal.tables import add_unit
 from daedal.validation import Identifiability, Profile, ProfileCurve
 
 Names = Iterable[Any] | None
+HIGHEST = 5.0  # thresholds above the minimum that are drawn of a profile
 
 
 def draw_profile(profile: Profile, names: Names) -> Picture:
@@ -51,7 +52,13 @@ def _draw_curve(curve: ProfileCurve, label: str) -> Panel:
         if not is_open and np.isfinite(end):
             traces.append(Rule("end of the interval", end, INK, dash="dot"))
     traces.append(Rule("estimate", curve.estimate, GREY, dash="solid"))
-    return Panel(tuple(traces), Axis(label), Axis("above minimum"))
+    return Panel(tuple(traces), Axis(label), Axis("criterion above minimum", range=_choose_heights(curve)))
+
+
+def _choose_heights(curve: ProfileCurve) -> tuple[float, float] | None:
+    """Up to a few thresholds, where a curve that leaves them far behind would press all else into a line."""
+    highest = float(np.nanmax(curve.cost))
+    return (-0.3 * curve.threshold, HIGHEST * curve.threshold) if highest > HIGHEST * curve.threshold else None
 
 
 def draw_identifiability(result: Identifiability, names: Names) -> Picture:
@@ -60,7 +67,7 @@ def draw_identifiability(result: Identifiability, names: Names) -> Picture:
     shown = list(components) if names is None else choose_names(names, components, "parameter")
     directions = result.directions
     values = np.array([[direction.weights[name] for name in shown] for direction in directions])
-    texts = tuple(tuple(f"{value:.2f}" for value in row) for row in values)
+    texts = tuple(tuple(map(write_cell, row)) for row in values)
     numbers = tuple(f"{k + 1}: {direction.verdict}" for k, direction in enumerate(directions))
     ranks = np.arange(len(directions), dtype=float)
     determined = np.array([direction.verdict == "determined" for direction in directions])

@@ -19,6 +19,7 @@ from daedal.report.layout import (
     choose_names,
     choose_style,
     choose_time_axis,
+    write_p,
     write_value,
 )
 from daedal.report.picture import Axis, Band, Bars, Line, Panel, Picture, Points, Rule, Trace
@@ -76,7 +77,7 @@ def draw_residuals_over_time(residuals: Residuals, names: Names) -> Picture:
             traces.append(Points(experiment, times, values, style.color, style.marker))
         known = np.concatenate(list(residuals[name].tested.values()))
         width = NORMAL * float(np.sqrt(np.nanmean(known**2))) if np.isfinite(known).any() else 0.0
-        traces += [Rule("95 % of normal ones of this size", end, GREY, vertical=False) for end in (-width, width)]
+        traces += [Rule("95 % of normal residuals of this size", end, GREY, vertical=False) for end in (-width, width)]
         label = f"{name}, in units of its accuracy"
         rows.append((Panel(tuple(traces), Axis(axis.name(residuals.units)), Axis(label)),))
     title = (
@@ -104,7 +105,7 @@ def _draw_correlation(test: CorrelationTest, axis: str, title: str) -> Panel:
     for name, chosen, color in (("inside", inside, BLUE), ("outside", ~inside, VERMILLION)):
         if chosen.any():
             traces.append(Bars(name, lags[chosen], test.correlation[chosen], color, hatched=color == VERMILLION))
-    p = "" if np.isnan(test.p_value) else f", p = {test.p_value:.2g}"
+    p = "" if np.isnan(test.p_value) else f", {write_p(test.p_value)}"
     return Panel(tuple(traces), Axis(axis, range=ends), Axis("correlation"), f"{title}{p}")
 
 

@@ -13,6 +13,7 @@ from daedal.report.pictures.fits import describe_fit
 
 Names = Iterable[Any] | None
 MOST = 12  # parameters side by side
+SAME = 1e-3  # of the criterion, between minima that no data tell apart: the threshold of intervals is about 2
 ROUNDING = 1e-12  # of the criterion: what is lower is drawn there on a logarithmic axis
 
 
@@ -70,7 +71,9 @@ def draw_minima(fit: Fit, names: Names) -> Picture:
     lines = []
     for number, (one, row) in enumerate(zip(minima, places, strict=True)):
         style = choose_style(number)
-        label = f"minimum {number + 1}: {write_value(one.value - fit.value, 3)} above the best"
+        above = one.value - fit.value
+        worse = f"{write_value(above, 3)} above the best" if above > SAME else "as good as the best"
+        label = f"minimum {number + 1}: {'the estimate' if number == 0 else worse}"
         lines.append(Line(label, at, row, style.color, style.dash, 2.0, marker=style.marker))
     ends = [f"{name}: {write_value(a)} … {write_value(a + b)}" for name, a, b in zip(shown, low, width, strict=True)]
     panel = Panel(
@@ -102,7 +105,7 @@ def draw_course(fit: Fit, names: Names) -> Picture:
         floor = ROUNDING * max(float(np.abs(course.values[mine]).max()), 1.0)
         style = choose_style(number)
         name = "criterion" if number == 0 else f"criterion, stage {number + 1}"
-        upper.append(Line(name, steps[mine], np.maximum(heights, floor), style.color, style.dash, marker=style.marker))
+        upper.append(Line(name, steps[mine], np.maximum(heights, floor), INK, style.dash, 1.2, marker=style.marker))
     lower: list[Trace] = []
     for number, name in enumerate(shown):
         away = course.params[:, known.index(name)] - fit[name].value

@@ -4,7 +4,7 @@ from typing import Any
 
 from daedal.errors import ReportError, counted
 from daedal.estimation import Fit, list_rivals
-from daedal.report.page import Evidence, Section, embed, fold, list_remarks, section, tag
+from daedal.report.page import Evidence, Section, embed, fold, list_remarks, section, tag, write_sentence
 
 
 def write_certainty(evidence: Evidence) -> Section:
@@ -21,7 +21,7 @@ def write_certainty(evidence: Evidence) -> Section:
         worst = found.directions[-1]
         children += [
             tag("h3", "Which combinations the data tell"),
-            tag("p", f"The least determined direction: {worst.sentence}"),
+            tag("p", write_sentence(f"The least determined direction: {worst.sentence}")),
             list_remarks(found.notes),
             fold(f"All {len(found.directions)} directions", embed(found)) if len(fit.estimates) > 1 else "",
         ]

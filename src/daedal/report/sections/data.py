@@ -1,6 +1,6 @@
 """Section 6: the data: every signal, what the inputs excite, digests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,8 @@ PREPARED = "The table shows the data as the fit saw them; what was done to them 
 
 def write_data(fit: Fit, validation: Sequence[Dataset]) -> Section:
     """A row for each signal, digests, pictures."""
-    sets = [*_label_sets(fit.data, "estimation"), *_label_sets(validation, "validation")]
+    units = fit.model.units
+    sets = [*_label_sets(fit.data, "estimation", units), *_label_sets(validation, "validation", units)]
     rows = [row for one in sets for row in _list_signals(one)]
     heads = [
         "signal",
@@ -81,9 +82,13 @@ class _Set(NamedTuple):
         return f"'{self.label}' ({self.role})"
 
 
-def _label_sets(data: Sequence[Dataset], role: str) -> list[_Set]:
-    """Named, or numbered as in other sections where names repeat."""
-    return [_Set(one, label, role) for one, label in zip(data, label_experiments(data), strict=True)]
+def _label_sets(data: Sequence[Dataset], role: str, units: Mapping[str, str]) -> list[_Set]:
+    """Named, or numbered as in other sections where names repeat; units are the model's where the data have none."""
+    sets = []
+    for one, label in zip(data, label_experiments(data), strict=True):
+        known = {name: unit for name, unit in units.items() if name in (*one.inputs, *one.outputs, "time")}
+        sets.append(_Set(one.with_units({**known, **one.units}), label, role))
+    return sets
 
 
 def _name_signals(data: Dataset) -> list[str] | None:

@@ -37,10 +37,11 @@ def write_latex(evidence: Evidence) -> str:
     ]
     for one in evidence.fit.estimates.values():
         interval, _ = evidence.find_interval(one.name)
-        value = format_number(one.value, one.std_error)
-        error = format_error(one.std_error) if isfinite(one.std_error) else "--"
-        ends = " to ".join(format_number(x, one.std_error) for x in interval) if all(map(isfinite, interval)) else "--"
-        lines.append(f"{_escape_latex(one.name)} & {_escape_latex(one.unit)} & ${value}$ & {error} & {ends} \\\\")
+        value = f"${format_number(one.value, one.std_error)}$"
+        error = f"${format_error(one.std_error)}$" if isfinite(one.std_error) else "--"
+        known = all(map(isfinite, interval))
+        ends = " to ".join(f"${format_number(x, one.std_error)}$" for x in interval) if known else "--"
+        lines.append(f"{_escape_latex(one.name)} & {_escape_latex(one.unit)} & {value} & {error} & {ends} \\\\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 

@@ -1,11 +1,12 @@
 """Section 5: the model: equations, structure, disturbances, responses."""
 
 import re
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from daedal.analysis import analyze, check_noise
+from daedal.disturbances import Noise
 from daedal.errors import DaedalError, counted
-from daedal.estimation import describe
 from daedal.models import Model
 from daedal.report.page import (
     Evidence,
@@ -21,6 +22,7 @@ from daedal.report.page import (
     section,
     tag,
     write_pre,
+    write_sentence,
 )
 from daedal.report.pictures import SHARE, Subject, draw_bode, draw_poles, draw_step, make_subject
 from daedal.symbolic import Equation, write_mathml
@@ -41,18 +43,18 @@ def write_model(model: Model, evidence: Evidence | None = None) -> Section:
         "Held at the start": [f"{name} = {value}" for name, value in model.initial.items()],
         "Guessed at the start": [f"{name} = {value}" for name, value in model.guess.items()],
         "Measurement noise": [f"{_join(key)}: {value}" for key, value in model.measurement_noise.items()],
-        "Disturbances": [f"{_join(key)}: {describe(noise)}" for key, noise in model.disturbances.items()],
+        "Disturbances": [f"{_join(key)}: {_describe_noise(noise)}" for key, noise in model.disturbances.items()],
         "Where data lack it": [f"{name} = {value}" for name, value in model.defaults.items()],
     }
     entries = [join([tag("dt", word), tag("dd", _cut(list(values)))]) for word, values in lists.items() if values]
     if model.disturbances:
-        noise = _try(lambda: _capitalize(str(check_noise(model))))
+        noise = _try(lambda: write_sentence(str(check_noise(model))))
     else:
         noise = "The model declares no disturbances: all that was not measured counts as measurement noise."
     return section(
         "model",
         "The model",
-        tag("p", _try(lambda: _capitalize(str(analyze(model)).split("\n", 1)[0]) + ".")),
+        tag("p", _try(lambda: write_sentence(str(analyze(model)).split("\n", 1)[0]))),
         fold(counted(count, "equation"), table, opened=count <= OPEN),
         tag("dl", *entries),
         tag("p", noise),
@@ -129,8 +131,18 @@ def _join(key: Any) -> str:
     return key if isinstance(key, str) else " ".join(key)
 
 
-def _capitalize(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _describe_noise(noise: Noise) -> str:
+    """What kind it is, and what was declared of it: filtered noise, numerator 0.3, denominator 1, 2."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(noise).__name__).lower()
+    declared = [(one, getattr(noise, one.name)) for one in fields(noise)] if is_dataclass(noise) else []
+    shown = [f"{one.name} {_list_values(value)}" for one, value in declared if repr(value) != repr(one.default)]
+    return ", ".join([kind, *shown])
+
+
+def _list_values(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_list_values, value))}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _cut(entries: list[str], most: int = 12) -> Html:
@@ -138,7 +150,7 @@ def _cut(entries: list[str], most: int = 12) -> Html:
         return tag("span", ", ".join(entries))
     if len(entries) <= most:
         return list_items(entries)
-    return fold(f"{', '.join(entries[:3])} and {len(entries) - 3} more", list_items(entries))
+    return fold(f"{', '.join(entries[:3])} and {len(entries) - 3} more", tag("p", ", ".join(entries)))
 
 
 def _try(make: Any) -> str:

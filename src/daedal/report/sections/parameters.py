@@ -94,7 +94,7 @@ def _write_table(evidence: Evidence, estimates: list[Estimate]) -> Html:
         row: list[Any] = [
             one.name,
             *[one.description or "—"] * described,
-            one.unit or "—",
+            one.unit.replace(" ", "\u00a0") or "—",
             write_minus(format_number(one.value, unsure)),
             "—" if np.isnan(error) else f"± {format_error(error)}",
             relative if relative == "—" else f"{relative} %",

@@ -7,6 +7,8 @@ import numpy as np
 
 from daedal.errors import counted
 from daedal.report.page import (
+    PANEL,
+    WIDE,
     Evidence,
     Html,
     Section,
@@ -23,7 +25,7 @@ from daedal.report.page import (
     write_percent,
 )
 from daedal.report.pictures import draw_experiment
-from daedal.validation import Comparison
+from daedal.validation import Compared, Comparison
 
 PANELS = 6  # small pictures in the head
 OUTPUTS = 6  # in a large picture
@@ -31,7 +33,8 @@ ROWS = 24  # of a table before the others are folded
 STYLE = (  # of small pictures where the page has none: dots and axes in the colour of the text
     ".daedal{max-width:60rem}.daedal .panels{display:grid;gap:1rem;"
     "grid-template-columns:repeat(auto-fit,minmax(20rem,1fr))}"
-    ".daedal svg{width:100%}.daedal .legend svg{width:26px;height:12px;margin:0 .4rem 0 1rem}"
+    ".daedal .wide{display:none}.daedal svg{width:100%}"
+    ".daedal .legend svg{width:26px;height:12px;margin:0 .4rem 0 1rem}"
     ".daedal .ink{stroke:currentColor}.daedal .line,.daedal .soft-line{stroke:currentColor;stroke-opacity:.3}"
     ".daedal .mark{stroke:#0072b2}.daedal .fill-band{fill:#0072b2;fill-opacity:.2}"
     ".daedal text{fill:currentColor;font-size:12px}"
@@ -48,16 +51,7 @@ def draw_small(comparison: Comparison) -> Html:
     """One small picture for each output of each experiment, as many as fit."""
     series = list(comparison.series)
     several = len({one.experiment for one in series}) > 1
-    panels = [
-        draw_panel(
-            one,
-            comparison.units.get(one.output, ""),
-            comparison.units.get("time", ""),
-            f"{one.output}, {one.experiment}" if several else one.output,
-            f"{one.output} measured and simulated: fit {write_percent(one.fit_percent)}",
-        )
-        for one in series[:PANELS]
-    ]
+    panels = [_draw_panel(comparison, one, several) for one in series[:PANELS]]
     banded = any(np.isfinite(one.deviation).any() for one in series)
     legend = draw_legend([("dot", "measured"), ("line", "simulated"), *([("band", "95 % band")] if banded else [])])
     left_out = len(series) - len(panels)
@@ -68,7 +62,22 @@ def draw_small(comparison: Comparison) -> Html:
     )
     words = SEEN.get(comparison.relation, "data")
     caption = tag("figcaption", f"Measured and simulated, {words}")
-    return tag("figure", caption, legend, tag("div", *panels, class_="panels"), more, class_="small")
+    if len(panels) == 1:  # a wide one where there is room for it
+        wide = tag("div", _draw_panel(comparison, series[0], several, size=WIDE), class_="wide")
+        return tag("figure", caption, legend, wide, tag("div", *panels, class_="panels narrow"), more, class_="small")
+    kind = "panels pairs" if len(panels) in (2, 4) else "panels"
+    return tag("figure", caption, legend, tag("div", *panels, class_=kind), more, class_="small")
+
+
+def _draw_panel(comparison: Comparison, one: Compared, several: bool, *, size: tuple[int, int] = PANEL) -> Html:
+    return draw_panel(
+        one,
+        comparison.units.get(one.output, ""),
+        comparison.units.get("time", ""),
+        f"{one.output}, {one.experiment}" if several else one.output,
+        f"{one.output} measured and simulated: fit {write_percent(one.fit_percent)}",
+        size=size,
+    )
 
 
 def draw_compared(comparison: Comparison) -> str:

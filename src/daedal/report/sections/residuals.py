@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from daedal.errors import ReportError, counted
+from daedal.report.layout import write_p
 from daedal.report.page import (
     Evidence,
     Html,
@@ -20,7 +21,6 @@ from daedal.report.page import (
     make_table,
     section,
     tag,
-    write_p,
 )
 from daedal.report.pictures import draw_against
 from daedal.validation import Residuals

@@ -147,7 +147,7 @@ def test_results_cannot_be_changed_and_print():
     with pytest.raises(TypeError):
         found.mean["o"] = 1.0
     text = str(found)
-    for part in ("5 realizations of 21 samples", "Lanes(rk4, 80 steps of 0.05 s)", "seed 4", "o: mean from"):
+    for part in ("5 realizations of 21 samples", "Lanes(rk4, 80 steps of 0.05)", "seed 4", "o: mean from"):
         assert part in text
 
 

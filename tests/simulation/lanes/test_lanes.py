@@ -325,7 +325,7 @@ def test_shapes():
 
 def test_printing_says_what_was_done():
     text = str(small(5))
-    for part in ("5 realizations of 11 samples", "Lanes(rk4, 20 steps of 0.05 s)", "estimated error of the steps"):
+    for part in ("5 realizations of 11 samples", "Lanes(rk4, 20 steps of 0.05)", "estimated error of the steps"):
         assert part in text
     assert "disturbances are zero: w" in str(dd.simulate(duffing(), [0.0, 0.5], inputs={"u": 0.3}))
 

@@ -62,7 +62,7 @@ class NonlinearExperiment:
         """Method and steps, for tables."""
         shortest, longest = float(self.grid.lengths.min()), float(self.grid.lengths.max())
         lengths = f"{longest:.3g}" if longest - shortest <= 1e-6 * longest else f"{shortest:.2g} … {longest:.2g}"
-        return f"{self.program.method}, {self.grid.steps} steps of {lengths} s"
+        return f"{self.program.method}, {self.grid.steps} steps of {lengths}"
 
     def at(self, point: Point) -> "DiscreteModel":
         """With numbers for the parameters, and slopes in the directions of `point`."""

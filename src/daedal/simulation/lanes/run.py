@@ -133,7 +133,7 @@ def describe_steps(plan: Plan, remark: str = "") -> str:
         return "Lanes"
     regular = np.ptp(lengths) <= 1e-6 * lengths.max()
     step = f"{lengths.max():.3g}" if regular else f"{lengths.min():.2g} … {lengths.max():.2g}"
-    return f"Lanes({plan.shape.method}, {lengths.size} steps of {step} s{remark})"
+    return f"Lanes({plan.shape.method}, {lengths.size} steps of {step}{remark})"
 
 
 def find_failures(

@@ -144,7 +144,7 @@ def _schedule_regular(task: Task, at: Stops, step: float) -> Schedule:
 def _refuse_too_many(task: Task, count: float, step: float) -> None:
     if count > task.effort.regular:
         raise SimulationError(
-            f"Model '{task.system.model.name}' would take {count:.2g} steps of {step:.2g} s.",
+            f"Model '{task.system.model.name}' would take {count:.2g} steps of {step:.2g}.",
             "Use longer steps or a coarser grid, or the reference solver IDA(), which chooses its steps freely.",
         )
 

@@ -483,6 +483,29 @@ def test_a_spreadsheet_with_decimal_commas_becomes_a_project(tmp_path, monkeypat
     assert project.model.units == {"heater": "kW", "temperature": "°C", "time": "min"}
 
 
+def test_what_drives_is_proposed_or_said(tmp_path, monkeypatch, capsys):
+    """The weather drives a house, which its values do not tell."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k},{3 * (k // 5 % 2)},{5 + k % 7},{20 + k % 3},{k % 4}" for k in range(30)]
+    (tmp_path / "log.csv").write_text("\n".join(["t,heater [kW],T_outside [degC],T [degC],sun", *rows]))
+    assert main(["new", "proposed", "--data", "log.csv"]) == TRUSTED
+    assert "system: 'heater [kW]' and 'T_outside [degC]'; measured: 'T [degC]' and 'sun'" in capsys.readouterr().out
+    assert main(["new", "said", "--data", "log.csv", "--inputs", "heater, T_outside,sun"]) == TRUSTED
+    told = capsys.readouterr().out
+    assert "Taken: 't' is the time; inputs" in told
+    assert "If that is wrong" not in told
+    project = dd.read_project("said.toml")
+    assert project.model.input_names == ("heater", "T_outside", "sun")
+    assert tuple(project.model.outputs) == ("T",)
+    for given, sentence in {
+        "heatr": "--inputs: there is no column 'heatr'.\nDid you mean",
+        "heater,T_outside,T,sun": "--inputs names all columns, so that nothing was measured.",
+    }.items():
+        assert main(["new", "wrong", "--data", "log.csv", "--inputs", given]) == REFUSED
+        assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "wrong.toml").exists()
+
+
 def test_columns_of_words_are_left_out_of_a_new_project(tmp_path, monkeypatch, capsys):
     """As remarks of an operator: the other columns are still read, decimal commas and what was held included."""
     rows = [f"{k};{5 * (k // 4 % 2)},0;{20 + k % 3},5;{'ok' if k % 2 else ''}" for k in range(30)]

@@ -141,20 +141,26 @@ def new(
         Optional[list[Path]],  # noqa: UP045
         typer.Option("--data", metavar="FILE", help="A file of measured columns; may be repeated."),
     ] = None,
+    inputs: Annotated[
+        str, typer.Option("--inputs", metavar="NAMES", help="Columns that drive the system: --inputs heater,outside.")
+    ] = "",
     quiet: Quiet = False,
 ) -> int:
     """Write a commented project file to fill in.
 
     Columns are taken from the header line of the data, signals and parameters from the model. Without a model one is
-    written too, to fill in. Nothing that exists is overwritten.
+    written too, to fill in: each measured column follows those that drive it. Which these are is proposed from names
+    and values; --inputs says it. Nothing that exists is overwritten.
 
     \b
       daedal new tank --data run1.csv --data run2.csv
+      daedal new room --data log.csv --inputs heater,outside
       daedal new drive --from drive.mo --data run_07.csv
     """
     from daedal.cli.verbs import beginning
 
-    return beginning.begin(name, model, data or [], _voice(False, quiet))
+    named = [word.strip() for word in inputs.split(",") if word.strip()]
+    return beginning.begin(name, model, data or [], named, _voice(False, quiet))
 
 
 @application.command(short_help="Say what a fit would do, and what speaks against it.")

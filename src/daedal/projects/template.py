@@ -36,14 +36,21 @@ class Written:
     sentences: tuple[str, ...]
 
 
-def write_template(name: str, model: Path | None = None, data: Sequence[Path] = ()) -> Written:
-    """Write NAME.toml, and NAME_model.toml where there is no model; existing files are never touched."""
+def write_template(
+    name: str, model: Path | None = None, data: Sequence[Path] = (), inputs: Sequence[str] = ()
+) -> Written:
+    """Write NAME.toml, and NAME_model.toml where there is no model; existing files are never touched.
+
+    `inputs` are the columns that drive the system, where names and values do not tell.
+    """
     project = Path(name if name.endswith(".toml") else f"{name}.toml")
     if project.suffix != ".toml" or not project.stem.strip(" .") or not name.isprintable():
         raise ProjectError(f"A project is called by a name, got {name!r}.", "Write daedal new tank.")
     made_model = project.with_name(f"{project.stem}_model.toml") if model is None else None
     _refuse_existing(project, made_model, data)
-    columns = [read_columns(path) for path in data] or [Columns("t", ("u",), ("y",), ",", ".", None)]
+    read = [read_columns(path) for path in data]
+    columns = [one.with_inputs(inputs) for one in read] if inputs else read
+    columns = columns or [Columns("t", ("u",), ("y",), ",", ".", None)]
     first = columns[0]
     if made_model is None:
         declared, entry = _find_model(project, cast(Path, model))
@@ -63,7 +70,7 @@ def write_template(name: str, model: Path | None = None, data: Sequence[Path] = 
     if text is not None and made_model is not None:
         _write(made_model, text)
         written.append(made_model)
-    told = _tell(written, first, chosen, declared, bool(data))
+    told = _tell(written, first, chosen, declared, bool(data), proposed=not inputs)
     for file, one, found in zip(files[1:], columns[1:], matched[1:], strict=True):
         if not one.is_like(first):
             told.append(f"'{file}' has other columns than '{files[0]}': look at its [[data]] in {project}.")
@@ -229,13 +236,20 @@ def _show(model: Model, name: str) -> str:
     return repr(value) if isinstance(value, float) else "1.0"
 
 
-def _tell(files: Sequence[Path], columns: Columns, chosen: Mapping[str, str], model: Model, read: bool) -> list[str]:
+def _tell(
+    files: Sequence[Path], columns: Columns, chosen: Mapping[str, str], model: Model, read: bool, *, proposed: bool
+) -> list[str]:
     told = [f"Written: {' and '.join(map(str, files))}."]
     if read:
+        begin = "Proposed, from names and values of the columns" if proposed else "Taken"
+        wrong = (
+            "delete what was written and name those that drive: --inputs a,b" if len(files) > 1 else "change it there"
+        )
         told.append(
-            f"Proposed, from names and values of the columns: '{columns.time}' is the time; inputs, which drive the "
-            f"system: {quoted(columns.inputs) or 'none'}; measured: {quoted(columns.outputs)}. If that is wrong, "
-            f"change it in {files[0]}."
+            f"{begin}: '{columns.time}' is the time; inputs, which drive the system: "
+            f"{quoted(columns.inputs) or 'none'}; measured: {quoted(columns.outputs)}."
+            + f" If that is wrong, {wrong}."
+            * proposed
         )
     if columns.texts:
         told.append(f"Left out, as they hold no numbers: {quoted(columns.texts)}.")

@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import final
@@ -12,11 +12,15 @@ from typing import final
 import numpy as np
 
 from daedal.data import Dataset, read_first_lines, read_numbers
-from daedal.errors import DaedalError, ProjectError, quoted
+from daedal.errors import DaedalError, ProjectError, nearest, quoted
 from daedal.projects.data_files import FRAMES, READERS, find_kind, read_frame
 
 CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
-DRIVING = re.compile(r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp", re.IGNORECASE)
+DRIVING = re.compile(
+    r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp|(T|temp\w*)?[ _]?(out(side|door)\w*|ambient|amb)|"
+    r"au(ß|ss)en.*|umgebung.*|solar.*|weather.*",
+    re.IGNORECASE,
+)
 HELD = 0.5  # share of steps without a change that a column has which somebody set
 ABOVE = 100  # lines in which the names of the columns are looked for
 DELIMITERS = ",;\t|"
@@ -39,6 +43,19 @@ class Columns:
     def names(self) -> tuple[str, ...]:
         """All that are measured."""
         return (*self.outputs, *self.inputs)
+
+    def with_inputs(self, names: Sequence[str]) -> "Columns":
+        """Those that drive as somebody says, named by their labels or without their units; the others are measured."""
+        chosen = []
+        for name in names:
+            found = [one for one in self.names if name.casefold() in (one.casefold(), strip_unit(one).casefold())]
+            if len(found) != 1:
+                raise ProjectError(f"--inputs: there is no column '{name}'.", nearest(name, self.names))
+            chosen += found
+        measured = tuple(one for one in self.names if one not in chosen)
+        if not measured:
+            raise ProjectError("--inputs names all columns, so that nothing was measured.", "Leave one out.")
+        return replace(self, inputs=tuple(dict.fromkeys(chosen)), outputs=measured)
 
     def is_like(self, other: "Columns") -> bool:
         """Whether what is said of one file is true of the other."""

@@ -142,7 +142,7 @@ def read_numbers(path: Path, time: str, columns: Sequence[str], delimiter: str, 
     """
     table = _read(path, _check_marks(delimiter, decimal), columns, time, decimal)
     times, origin = table.times(time)
-    values = {label: found for label in columns if (found := table.list_numbers(label)) is not None}
+    values = {label: numbers for label in columns if (numbers := table.list_numbers(label)) is not None}
     if table.wrong:
         values = {label: one for label, one in values.items() if np.isfinite(one).any()}
     return Dataset(times, outputs=values, origin=origin, units=table.list_units({label: label for label in values}))

@@ -71,10 +71,10 @@ def write_template(
         _write(made_model, text)
         written.append(made_model)
     told = _tell(written, first, chosen, declared, bool(data), proposed=not inputs)
-    for file, one, found in zip(files[1:], columns[1:], matched[1:], strict=True):
+    for file, one, pairs in zip(files[1:], columns[1:], matched[1:], strict=True):
         if not one.is_like(first):
             told.append(f"'{file}' has other columns than '{files[0]}': look at its [[data]] in {project}.")
-            told += _ask_for_columns(declared, found, f"its [[data]] in {project}")
+            told += _ask_for_columns(declared, pairs, f"its [[data]] in {project}")
     return Written(tuple(written), tuple(told))
 
 
@@ -155,10 +155,10 @@ def _write_project(
         "# between = [0.0, 100.0]         # times that are used",
         "# missing = [-999.0]             # values that mean: no sample",
     ]
-    for number, (file, one, found) in enumerate(zip(files[1:], columns[1:], chosen[1:], strict=True), start=2):
+    for number, (file, one, signals) in enumerate(zip(files[1:], columns[1:], chosen[1:], strict=True), start=2):
         held = number == len(files)
         like = ["like = 0                         # the same columns"]
-        own = like if one.is_like(columns[0]) else _write_columns(model, one, found)
+        own = like if one.is_like(columns[0]) else _write_columns(model, one, signals)
         lines += ["", "[[data]]", f"file = {_quote(Path(file).as_posix())}", *own]
         lines += ['use = "validate"                 # never seen by the fit, to try it on'] if held else []
     if len(files) == 1:

@@ -48,10 +48,10 @@ class Columns:
         """Those that drive as somebody says, named by their labels or without their units; the others are measured."""
         chosen = []
         for name in names:
-            found = [one for one in self.names if name.casefold() in (one.casefold(), strip_unit(one).casefold())]
-            if len(found) != 1:
+            meant = [one for one in self.names if name.casefold() in (one.casefold(), strip_unit(one).casefold())]
+            if len(meant) != 1:
                 raise ProjectError(f"--inputs: there is no column '{name}'.", nearest(name, self.names))
-            chosen += found
+            chosen += meant
         measured = tuple(one for one in self.names if one not in chosen)
         if not measured:
             raise ProjectError("--inputs names all columns, so that nothing was measured.", "Leave one out.")

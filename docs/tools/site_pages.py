@@ -17,6 +17,7 @@ import runs
 
 DOCS = Path(__file__).parents[1]
 NAME = re.compile(r"(dd\.)?([A-Za-z_]+)(\(.*\))?", re.DOTALL)
+WIDEST = 110  # characters of a line of a table; longer ones are sentences, which may go on in the next line
 WORDS = {"time", "where", "delay", "hold", "load", "symbol", "symbols", "merge"}  # mean other things without "dd."
 
 
@@ -42,8 +43,9 @@ def insert_outputs(_app: Sphinx, name: str, source: list[str]) -> None:
     def show(match: re.Match[str]) -> str:
         number, output = next(outputs)
         shown = match[0]
-        if output["text"]:
-            shown += f"\n\n```{{code-block}} text\n:class: output\n\n{output['text'].rstrip()}\n```"
+        if text := output["text"].rstrip():
+            words = " words" if max(map(len, text.splitlines())) > WIDEST else ""
+            shown += f"\n\n```{{code-block}} text\n:class: output{words}\n\n{text}\n```"
         if output["picture"]:
             picture = gallery.save_picture(f"{name.replace('/', '-')}-{number}", output["picture"])
             shown += (

@@ -337,6 +337,16 @@ def test_pages_of_one_and_of_several(fitted, tmp_path, capsys):
     assert main(["report", str(result), str(tmp_path / "other.nc"), "--out", str(tmp_path / "both.html")]) == TRUSTED
     assert "files: both.html" in capsys.readouterr().out
     assert "No unseen data were given" not in (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert main(["report", str(result), "--out", str(tmp_path / "pages")]) == TRUSTED
+    assert list_files(tmp_path / "pages") == {"rig.html"}
+    capsys.readouterr()
+    both = [str(result), str(tmp_path / "other.nc")]
+    assert main(["report", *both, "--out", str(tmp_path / "pages"), "--json"]) == TRUSTED
+    numbers = read_json(capsys.readouterr().out)["Fits"]
+    assert numbers[0]["Parameters"]["ParVector"] == numbers[1]["Parameters"]["ParVector"]
+    assert list_files(tmp_path / "pages") == {"rig.html", "comparison.html"}
+    assert main(["report", str(result), "--out", str(tmp_path / "page.pdf")]) == REFUSED
+    assert "The page must be a .html file" in capsys.readouterr().err
     assert main(["report", str(tmp_path / "other.nc")]) == TRUSTED  # its project is not there any more
     assert "The page is made from the result alone" in capsys.readouterr().err
     for wrong, words in {"rig.toml": "is a project, not a result", "rgi.nc": "There is no result"}.items():
@@ -382,6 +392,7 @@ def test_order_of_the_data(rig, capsys):
     numbers = read_json(capsys.readouterr().out)
     assert numbers["Outputs"]["temperature"]["Order"] == 1
     assert numbers == read_json((rig / "results" / "rig.order.json").read_text())
+    assert (rig / "results" / "rig.order.html").exists()
     assert main(["order", "rig.toml", "--orders", "5-1"]) == REFUSED
     assert main(["order", "rig.toml", "--data", "run7"]) == REFUSED
     assert "Did you mean 'run" in capsys.readouterr().err
@@ -390,6 +401,7 @@ def test_order_of_the_data(rig, capsys):
 def test_a_study_goes_on_where_it_was(rig, capsys):
     assert main(["study", "rig.toml", "--runs", "3", "--json"]) == TRUSTED
     first = read_json(capsys.readouterr().out)["Estimates"]["lag"]
+    assert (rig / "results" / "rig.bootstrap.html").exists()
     assert main(["study", "rig.toml", "--runs", "5", "--json"]) == TRUSTED
     told = capsys.readouterr()
     assert read_json(told.out)["Estimates"]["lag"][:3] == first
@@ -471,13 +483,36 @@ def test_a_spreadsheet_with_decimal_commas_becomes_a_project(tmp_path, monkeypat
     assert project.model.units == {"heater": "kW", "temperature": "°C", "time": "min"}
 
 
+def test_what_drives_is_proposed_or_said(tmp_path, monkeypatch, capsys):
+    """The weather drives a house, which its values do not tell."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k},{3 * (k // 5 % 2)},{5 + k % 7},{20 + k % 3},{k % 4}" for k in range(30)]
+    (tmp_path / "log.csv").write_text("\n".join(["t,heater [kW],T_outside [degC],T [degC],sun", *rows]))
+    assert main(["new", "proposed", "--data", "log.csv"]) == TRUSTED
+    assert "system: 'heater [kW]' and 'T_outside [degC]'; measured: 'T [degC]' and 'sun'" in capsys.readouterr().out
+    assert main(["new", "said", "--data", "log.csv", "--inputs", "heater, T_outside,sun"]) == TRUSTED
+    told = capsys.readouterr().out
+    assert "Taken: 't' is the time; inputs" in told
+    assert "If that is wrong" not in told
+    project = dd.read_project("said.toml")
+    assert project.model.input_names == ("heater", "T_outside", "sun")
+    assert tuple(project.model.outputs) == ("T",)
+    for given, sentence in {
+        "heatr": "--inputs: there is no column 'heatr'.\nDid you mean",
+        "heater,T_outside,T,sun": "--inputs names all columns, so that nothing was measured.",
+    }.items():
+        assert main(["new", "wrong", "--data", "log.csv", "--inputs", given]) == REFUSED
+        assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "wrong.toml").exists()
+
+
 def test_columns_of_words_are_left_out_of_a_new_project(tmp_path, monkeypatch, capsys):
     """As remarks of an operator: the other columns are still read, decimal commas and what was held included."""
     rows = [f"{k};{5 * (k // 4 % 2)},0;{20 + k % 3},5;{'ok' if k % 2 else ''}" for k in range(30)]
     (tmp_path / "log.csv").write_text("\n".join(["t [s];power [kW];T [degC];remark", *rows]))
     monkeypatch.chdir(tmp_path)
     assert main(["new", "room", "--data", "log.csv"]) == TRUSTED
-    assert "Left out, as they hold words: 'remark'." in capsys.readouterr().out
+    assert "Left out, as they hold no numbers: 'remark'." in capsys.readouterr().out
     (data,) = dd.read_project("room.toml").experiments
     assert tuple(data.inputs) == ("power",)
     assert tuple(data.outputs) == ("T",)
@@ -485,7 +520,7 @@ def test_columns_of_words_are_left_out_of_a_new_project(tmp_path, monkeypatch, c
 
 
 def test_a_new_project_reads_its_file_twice_at_most(tmp_path, monkeypatch, capsys):
-    """With a decimal point and a comma, however many columns there are; a word in the last row is one."""
+    """With a decimal point and a comma, however many columns there are; one word in a column is to be repaired."""
     opened, read = [], reading._read
     monkeypatch.setattr(reading, "_read", lambda *given: opened.append(given) or read(*given))
     monkeypatch.chdir(tmp_path)
@@ -494,8 +529,36 @@ def test_a_new_project_reads_its_file_twice_at_most(tmp_path, monkeypatch, capsy
     rows[-1][-2] = "broken"
     (tmp_path / "log.csv").write_text("\n".join(map(";".join, [["t", *labels, "remark", "empty"], *rows])))
     assert main(["new", "room", "--data", "log.csv"]) == TRUSTED
-    assert "Left out, as they hold words: 'remark' and 'empty'." in capsys.readouterr().out
+    assert "Left out, as they hold no numbers: 'empty'." in capsys.readouterr().out
     assert len(opened) == 2
+    assert main(["check", "room.toml"]) == REFUSED
+    assert "line 31, column 'remark', 'broken' is not a finite number.\nRepair that cell" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("above", "sentence"),
+    [
+        ("Logger 7\n\n", "does not name two columns.\nLine 3 seems to: delete what is above it."),
+        ("sep=;\n", "does not name two columns.\nLine 2 seems to"),
+        ("t u y\n", "does not name two columns.\nLine 2 seems to"),
+        ("t;y;y\n0;1;2\n", "names 'y' more than once.\nGive each column its own name."),
+    ],
+)
+def test_a_first_line_that_names_no_columns(above, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text(f"{above}t;u;y\n0;1;2\n1;1;3\n")
+    assert main(["new", "room", "--data", "log.csv"]) == REFUSED
+    assert f"The first line of 'log.csv' {sentence}" in capsys.readouterr().err
+    assert list_files(tmp_path) == {"log.csv"}
+
+
+def test_names_of_columns_in_other_alphabets(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("Zeit [s];Stellgröße;Débit;温度\n0;1;2;3\n1;1;3;4\n2;1;4;4\n", encoding="utf-8")
+    assert main(["new", "room", "--data", "log.csv"]) == TRUSTED
+    assert "'Stellgröße'" in capsys.readouterr().out
+    project = dd.read_project("room.toml")
+    assert {*project.model.input_names, *project.model.outputs} == {"Stellgroesse", "Debit", "signal"}
 
 
 def test_an_interrupt_before_anything_was_done_is_told(rig, capsys, monkeypatch):
@@ -506,3 +569,17 @@ def test_an_interrupt_before_anything_was_done_is_told(rig, capsys, monkeypatch)
     assert main(["fit", "rig.toml"]) == 130
     assert capsys.readouterr().err == "Stopped before anything was finished.\n"
     assert not (rig / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["fit"], "the following arguments are required: project.\nWrite daedal fit [OPTIONS] PROJECT"),
+        (["-V"], "unrecognized arguments: -V."),
+        (["version"], "There is no command 'version'.\nWrite daedal --version."),
+        (["chek"], "There is no command 'chek'.\nDid you mean 'check'?"),
+    ],
+)
+def test_what_is_no_command(arguments, told, capsys):
+    assert main(arguments) == REFUSED
+    assert told in capsys.readouterr().err

@@ -90,11 +90,18 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, ran
         ("t,u,y\n0,1,2\n1,-,3\n", r"'-' is not a finite number. Repair that cell\.$"),
         ("t,u,y\nmin,V,dm\n0,1,2\n", r"line 2, .* If this line holds units, write .* as in 't \[min\]',"),
         ("t,u,y\n0,2024-01-31 12:00,2\n", "'2024-01-31 12:00' is not .* Timestamps are read in the form 2024"),
-        ("t,u,y\n31/01/24,1,2\n", r"column 't', '31/01/24' is not .* convert others by pandas.to_datetime"),
-        ("t,u,y\n12:30,1,2\n", r"'12:30' is not .* convert others by pandas.to_datetime"),
+        ("t,u,y\n31/01/24,1,2\n", r"column 't', '31/01/24' is not .* or convert them by pandas.to_datetime"),
+        ("t,u,y\n12:30,1,2\n", r"'12:30' is not .* Write numbers, such as seconds since the start, or .* with a date"),
+        ("t,u,y\n[min],[V],[dm]\n0,1,2\n", r"as in 't \[min\]', and delete it"),
+        ("t,u,y\n0,true,2\n1,false,2\n", r"'true' is not .* Write 1 and 0\."),
+        ("Logger 7\n\nt,u,y\n0,1,2\n", r"no column 't'. Row 3 names it: the first line must, so delete what is above"),
+        ("sep=;\nt;u;y\n0;1;2\n", r"no column 't'. Row 2 names it"),
         ("t,u,y\n2024-01-31,1,2\n31/01/24,1,2\n", "line 3, column 't', '31/01/24' is no timestamp like that of the"),
         ("t,u,y\n2024-01-31,1,2\n2024-02-01T00Z,1,2\n", "line 3, .* is no timestamp like that of the first row"),
-        ('t,u,y\n0,"1,5",2\n', r"column 'u', '1,5' is not .* If the file has decimal commas, say so with decimal=','"),
+        (
+            't,u,y\n0,"1,5",2\n',
+            r"column 'u', '1,5' is not .* If the file has decimal commas, say so with decimal = ','",
+        ),
         ('t,u,y\n"0,00",1,2\n', "column 't', '0,00' is not .* If the file has decimal commas"),
         ("t,u,y\n0,1,2\n1,2,1_000\n", "line 3, column 'y', '1_000' is not a finite number"),
         ("t,u,y\n0,1,2\n1,2,inf\n", "line 3, column 'y', 'inf' is not a finite number"),
@@ -103,7 +110,9 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, ran
         ("t,u,y\n0,1,2\n2,1,3\n1,1,3\n", "line 4, column 't', the time must increase but 1 follows 2. Sort the rows"),
         ('t,u,y\n0,1,"2\n"\n1,x,3\n', "line 4, column 'u', 'x' is not"),
         ("t,u,yy\n0,1,2\n", "there is no column 'y'. Did you mean 'yy'?"),
-        ("t;u;y\n0;1;2\n", "there is no column 't'. Known are 't;u;y'. If another character .* delimiter="),
+        ("t;u;y\n0;1;2\n", "no column 't'. Columns are separated by another character: write delimiter = \";\""),
+        ('"t"\t"u"\t"y"\n0\t1\t2\n', r'another character: write delimiter = "\\t"'),
+        ("t:u:y\n0:1:2\n", "there is no column 't'. Known are 't:u:y'. If another character .* delimiter="),
     ],
 )
 def test_a_file_that_is_refused(write, text, message):
@@ -135,8 +144,12 @@ def test_a_file_that_cannot_be_opened_or_decoded(tmp_path):
     (tmp_path / "latin.csv").write_bytes("t,°C\n0,1\n".encode("latin-1"))
     (tmp_path / "text.csv.gz").write_bytes(b"t,y\n0,1\n")
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(GOOD.encode())[:-12])
-    for name in ("latin.csv", "text.csv.gz", "cut.csv.gz"):
-        with pytest.raises(DataError, match=f"file '{name}': the file cannot be read: .* It must be UTF-8 text"):
+    (tmp_path / "unicode.csv").write_bytes(GOOD.encode("utf-16"))
+    (tmp_path / "workbook.csv").write_bytes(b"PK\x03\x04\xff")
+    reasons = {"latin.csv": "it is not UTF-8", "unicode.csv": "it is UTF-16 text, not", "workbook.csv": "it is a spr"}
+    for name in (*reasons, "text.csv.gz", "cut.csv.gz"):
+        words = f"file '{name}': the file cannot be read: {reasons.get(name, '')}.* Save it as UTF-8 text"
+        with pytest.raises(DataError, match=words):
             read_csv(tmp_path / name, time="t", outputs=["y"])
 
 
@@ -163,11 +176,18 @@ def test_decimal_commas(tmp_path):
     np.testing.assert_array_equal(data.outputs["level"].values, [-22.5, np.nan, 3.0])
 
 
+def test_decimal_commas_in_quotes_between_commas(write):
+    """As spreadsheets in a browser export them where people write 0,5."""
+    data = read_csv(write('t,y\n"0,5","1,25"\n1,2\n'), time="t", outputs=["y"], decimal=",")
+    np.testing.assert_array_equal(data.times, [0.5, 1.0])
+    np.testing.assert_array_equal(data.outputs["y"].values, [1.25, 2.0])
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
         ("t;y\n0;1.234,5\n", {"delimiter": ";", "decimal": ","}, "no number has a point"),
-        ("t,y\n0,1\n", {"decimal": ","}, "cannot stand both between columns and in numbers"),
+        ("t,y\n0,5,1,5\n", {"decimal": ","}, "line 2 has 4 fields .* these must be in quotes"),
         ("t;y\n0;1\n", {"delimiter": ";", "decimal": "·"}, "decimal must be '.' or ','"),
     ],
 )

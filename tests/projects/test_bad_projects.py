@@ -93,6 +93,20 @@ EDITS = {  # what is replaced in the project, by what, the line to look at, word
     "starts": ("[estimate]", "[estimate]\nstarts = 20", 20, "starts must be one way", "latin_hypercube"),
     "kind of starts": ("[estimate]", "[estimate]\nstarts = { latin = 20 }", 20, "no 'latin'", "'latin_hypercube'"),
     "number of starts": ("[estimate]", "[estimate]\nstarts = { latin_hypercube = 0 }", 20, "whole number", "10"),
+    "starts between no bounds": (
+        '[estimate]\ncriterion = { kind = "OutputError" }\n[estimate.free]\ngain = { start = 1.0, lower = 0.1',
+        "[estimate]\nstarts = { latin_hypercube = 3 }\n[estimate.free]\ngain = { start = 1.0, lower = 0.0",
+        20,
+        "starts are spread between bounds, but 'gain' has no lower one",
+        '"gain" = { lower = 1.0',
+    ),
+    "grid between no bounds": (
+        '[estimate]\ncriterion = { kind = "OutputError" }\n[estimate.free]\ngain = { start = 1.0, lower = 0.1, upper',
+        "[estimate]\nstarts = { grid = { gain = 3 } }\n[estimate.free]\ngain = { start = 1.0, upper",
+        20,
+        "starts are spread between bounds, but 'gain' has no lower one",
+        "below [estimate.free]",
+    ),
     "grid": ("[estimate]", "[estimate]\nstarts = { grid = { gan = 3 } }", 20, "'gan'", "'gain'"),
     "list of starts": ("[estimate]", "[estimate]\nstarts = [{ gan = 3 }]", 20, "'gan'", "'gain'"),
     "local": ("[estimate]", '[estimate]\nlocal = ["lga"]', 20, "no parameter 'lga'", "'lag'"),
@@ -113,6 +127,9 @@ EDITS = {  # what is replaced in the project, by what, the line to look at, word
     "a number without end": ("upper = 20.0", "upper = inf", 22, "upper must be a number between", "upper = 1.0"),
     "a page that no file can be": ('"rig.html"', '"a\\u0000.html"', 29, "must be a .html file", "tank.html"),
     "a long page": ('"rig.html"', f'"{"a" * 300}.html"', 29, "must be a .html file", "tank.html"),
+    "single brackets": ("[[data]]", "[data]", 14, "not TOML", "[[data]] in double brackets"),
+    "backslashes": (RUN, "file = 'data\\run1.csv'", 8, "no data file 'data\\run1.csv'", "with / between folders"),
+    "dates of a part": ('"zoh"', '"zoh"\nbetween = [2024-03-01, 2024-03-02]', 13, "a list of numbers", "seconds since"),
     "twice": ('author = "A. Heater"', 'title = "x"', 2, "not TOML", ""),
 }
 
@@ -173,6 +190,18 @@ def test_a_mistake_in_the_text_of_a_model_has_its_line_there_too(tmp_path):
             dd.read_project(path)
 
 
+@pytest.mark.parametrize("verb", ["check", "simulate", "fit", "study"])
+def test_equations_that_do_not_determine_have_the_line_of_the_model(verb, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_rig(tmp_path)
+    (tmp_path / "oven.toml").write_text(MODEL.replace('unknowns = ["x"]', 'unknowns = ["x", "z"]'))
+    assert main([verb, "rig.toml"]) == REFUSED
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "rig.toml, line 5: Model 'oven' cannot be solved, 1 equation for 2 unknowns: the unknown 'z'"
+    )
+
+
 def test_a_python_model_is_named_by_file_and_name(tmp_path):
     for given in ("oven.py", "oven:oven", ":oven", "oven.py:3"):
         path = write_rig(tmp_path, PROJECT.replace('file = "oven.toml"', f'python = "{given}"'))
@@ -231,6 +260,8 @@ def test_mistakes_before_there_is_a_project(tmp_path, monkeypatch, capsys):
     (tmp_path / "deep.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
     for given, words in {
         "rigg.toml": "There is no project 'rigg.toml'.\nDid you mean 'rig.toml'?",
+        "rig": "There is no project 'rig'.\nDid you mean 'rig.toml'?",
+        "run1.csv": "'run1.csv' is not a project, which is a .toml file.\n'daedal new run1' writes one",
         ".": "is a folder",
         "latin.toml": "is not UTF-8 text",
         "deep.toml": "brackets within each other",
@@ -260,6 +291,17 @@ def test_what_windows_begins_a_text_with(tmp_path):
     for one in (path, tmp_path / "oven.toml", tmp_path / "run1.csv"):
         one.write_bytes(b"\xef\xbb\xbf" + one.read_bytes())
     assert dd.read_project(path).title == "Oven of rig 3"
+
+
+def test_a_new_project_of_files_with_other_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_rig(tmp_path)
+    write_run(tmp_path / "run2.csv", 2, header="clock,heat,temperature")
+    assert main(["new", "new", "--from", "oven.toml", "--data", "run1.csv", "--data", "run2.csv"]) == 0
+    assert "'run2.csv' has other columns than 'run1.csv': look at its [[data]] in new.toml." in capsys.readouterr().out
+    project = dd.read_project("new.toml")
+    assert project.blocks[1].options["outputs"] == {"temperature": "temperature"}
+    assert project.held_out[0].sample_times[1] == 0.5
 
 
 def test_lines_of_long_lists_are_counted_at_once(tmp_path):

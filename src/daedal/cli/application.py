@@ -1,11 +1,14 @@
 """The commands with their options and helps; each loads what it does when it is called."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from daedal.cli import running
+
+if TYPE_CHECKING:
+    from daedal.projects import Project
 
 PROJECT_FILES, RESULT_FILES = (".toml",), (".nc",)
 
@@ -104,6 +107,13 @@ def _prepare(path: Path, changed: list[str] | None, free: str | None):
     return prepare_project(path, changed or [], free)
 
 
+def _blame_model(project: "Project"):
+    """What its equations fail of is told with the line that names them."""
+    from daedal.projects import blame_model
+
+    return blame_model(project)
+
+
 def _refuse_changes(free: str | None, changed: list[str] | None, seed: int | None) -> None:
     if free is not None or changed or seed is not None:
         from daedal.errors import ReportError
@@ -131,20 +141,26 @@ def new(
         Optional[list[Path]],  # noqa: UP045
         typer.Option("--data", metavar="FILE", help="A file of measured columns; may be repeated."),
     ] = None,
+    inputs: Annotated[
+        str, typer.Option("--inputs", metavar="NAMES", help="Columns that drive the system: --inputs heater,outside.")
+    ] = "",
     quiet: Quiet = False,
 ) -> int:
     """Write a commented project file to fill in.
 
     Columns are taken from the header line of the data, signals and parameters from the model. Without a model one is
-    written too, to fill in. Nothing that exists is overwritten.
+    written too, to fill in: each measured column follows those that drive it. Which these are is proposed from names
+    and values; --inputs says it. Nothing that exists is overwritten.
 
     \b
       daedal new tank --data run1.csv --data run2.csv
+      daedal new room --data log.csv --inputs heater,outside
       daedal new drive --from drive.mo --data run_07.csv
     """
     from daedal.cli.verbs import beginning
 
-    return beginning.begin(name, model, data or [], _voice(False, quiet))
+    named = [word.strip() for word in inputs.split(",") if word.strip()]
+    return beginning.begin(name, model, data or [], named, _voice(False, quiet))
 
 
 @application.command(short_help="Say what a fit would do, and what speaks against it.")
@@ -163,7 +179,10 @@ def check(
     """
     from daedal.cli.verbs import checking
 
-    return checking.check(_prepare(project, changed, free), _voice(as_json, quiet))
+    prepared = _prepare(project, changed, free)
+    voice = _voice(as_json, quiet)
+    with _blame_model(prepared):
+        return checking.check(prepared, voice)
 
 
 @application.command(short_help="Run the model as it is, next to the data.")
@@ -195,7 +214,8 @@ def simulate(
 
     prepared = _prepare(project, changed, None)
     voice = _voice(as_json, quiet)
-    return simulating.simulate(prepared, realizations, seed or 0, out, voice, show=show)
+    with _blame_model(prepared):
+        return simulating.simulate(prepared, realizations, seed or 0, out, voice, show=show)
 
 
 @application.command(short_help="Estimate the free parameters; write result and page.")
@@ -235,14 +255,17 @@ def fit(
 
         typer.echo(write_script(prepared, seed or 0, out))
         return running.TRUSTED
-    return fitting.fit(prepared, seed or 0, out, voice, show=show)
+    with _blame_model(prepared):
+        return fitting.fit(prepared, seed or 0, out, voice, show=show)
 
 
 @application.command(short_help="Compare a fit with data it never saw.")
 def validate(
     result: Annotated[
         Path,
-        typer.Argument(metavar="RESULT", help="What a fit wrote, results/tank.nc.", autocompletion=_complete(".nc")),
+        typer.Argument(
+            metavar="RESULT", help="What a fit wrote, results/tank.nc.", autocompletion=_complete(*RESULT_FILES)
+        ),
     ],
     out: Out = None,
     as_json: AsJson = False,
@@ -266,14 +289,15 @@ def validate(
 
 @application.command(short_help="Write the page of one fit, or of several.")
 def report(
-    files: Annotated[
+    result: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT...", help="One result or several.", autocompletion=_complete(".nc")),
+        typer.Argument(metavar="RESULT", help="One result or several.", autocompletion=_complete(*RESULT_FILES)),
     ],
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--out", metavar="FILE", help="The page; by default beside the first result."),
+        typer.Option("--out", metavar="DIR", help="Folder for the page, or its name; by default beside the result."),
     ] = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     show: Open = False,
 ) -> int:
@@ -281,11 +305,12 @@ def report(
 
     \b
       daedal report results/tank.nc --open
+      daedal report results/*.nc --out pages
       daedal report results/*.nc --out comparison.html
     """
     from daedal.cli.verbs import reporting
 
-    return reporting.report(files, out, _voice(False, quiet), show=show)
+    return reporting.report(result, out, _voice(as_json, quiet), show=show)
 
 
 @application.command(short_help="Ask the data how many poles they need.")
@@ -300,8 +325,9 @@ def order(
     out: Out = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    show: Open = False,
 ) -> int:
-    """Ask the data alone how many poles a linear model needs.
+    """Ask the data alone how many poles a linear model needs: results/NAME.order.json and a page.
 
     Takes inputs and outputs of a block of data, not the equations of the model: a second opinion.
 
@@ -311,7 +337,7 @@ def order(
     """
     from daedal.cli.verbs import ordering
 
-    return ordering.order(_prepare(project, None, None), orders, data, out, _voice(as_json, quiet))
+    return ordering.order(_prepare(project, None, None), orders, data, out, _voice(as_json, quiet), show=show)
 
 
 @application.command(short_help="Make a fit many times, to see how sure it is.")
@@ -332,8 +358,9 @@ def study(
     out: Out = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    show: Open = False,
 ) -> int:
-    """Make a fit many times, to see how sure it is.
+    """Make a fit many times, to see how sure it is: results/NAME.KIND.json and a page.
 
     \b
       bootstrap     data as the fitted model makes them: the scatter of the estimates (default)
@@ -353,7 +380,10 @@ def study(
     from daedal.cli.verbs import studying
 
     asked = studying.Asked(kind=kind, runs=runs, fresh=fresh, workers=workers, seed=seed or 0, parameter=parameter)
-    return studying.study(_prepare(project, changed, free), asked, out, _voice(as_json, quiet))
+    prepared = _prepare(project, changed, free)
+    voice = _voice(as_json, quiet)
+    with _blame_model(prepared):
+        return studying.study(prepared, asked, out, voice, show=show)
 
 
 @application.command(short_help="Run the experiment of a published paper.")

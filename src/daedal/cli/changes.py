@@ -16,6 +16,9 @@ def prepare_project(path: Path, changed: list[str], free: str | None) -> "Projec
 
     if path.suffix == ".nc":
         raise ProjectError(f"'{path}' is a result, not a project.", "Give the .toml file it was made from.")
+    if path.suffix not in ("", ".toml"):
+        remedy = f"'daedal new {path.stem}' writes one; --data names a file of columns there, --from a model."
+        raise ProjectError(f"'{path}' is not a project, which is a .toml file.", remedy)
     project = read_project(path)
     if free is not None:
         names = [name.strip() for name in free.split(",") if name.strip()]

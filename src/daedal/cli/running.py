@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -94,7 +95,7 @@ def _run(given: list[str]) -> int:
         command.main(given, prog_name="daedal")
     try:
         _check_command(given, list(getattr(command, "commands", {})))
-        with command.make_context("daedal", given) as context:
+        with command.make_context("daedal", list(given)) as context:  # which takes words out of the list
             return command.invoke(context) or 0
     except typer.Exit as end:
         return end.exit_code
@@ -106,7 +107,9 @@ def _check_command(given: list[str], commands: list[str]) -> None:
     if given and not given[0].startswith("-") and given[0] not in commands:
         from daedal.errors import ReportError, nearest
 
-        raise ReportError(f"There is no command '{given[0]}'.", nearest(given[0], commands))
+        asked = f"--{given[0]}"
+        advice = f"Write daedal {asked}." if asked in ("--help", "--version") else nearest(given[0], commands)
+        raise ReportError(f"There is no command '{given[0]}'.", advice)
 
 
 def _explain_usage(error: Any, given: list[str]) -> Exception:
@@ -122,7 +125,7 @@ def _explain_usage(error: Any, given: list[str]) -> Exception:
         advice = nearest(option, known) if context else help_text
         return ReportError(f"The command is not understood: unrecognized arguments: {' '.join(given[begin:])}.", advice)
     if type(error).__name__ == "MissingParameter" and error.param is not None:
-        usage = " ".join(context.command.get_usage(context).split()[1:])
+        usage = re.sub(r"[{}]", "", " ".join(context.command.get_usage(context).split()[1:]))
         return ReportError(
             f"The command is not understood: the following arguments are required: {error.param.name}.",
             f"Write {usage}",

@@ -6,7 +6,6 @@ thirty times the size of the file.
 
 import csv
 import gzip
-import re
 import zlib
 from array import array
 from collections import Counter
@@ -23,13 +22,14 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from daedal.data.acceptance import check_units
+from daedal.data.advice import UTF_8, explain_bytes, find_cell_advice, find_column_advice
 from daedal.data.arrays import Array, about, check_positive, find_first, short
 from daedal.data.conversion import Columns, check_label, choose_columns, choose_noise_columns
 from daedal.data.dataset import NONE, Dataset
 from daedal.data.header_units import Label, read_labels
 from daedal.data.signal import IntersampleChoice
 from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
-from daedal.errors import DataError, is_one_of, nearest, quoted, show
+from daedal.errors import DataError, is_one_of, quoted, show
 from daedal.files import check_file, limit_lines
 from daedal.memory import check_memory
 
@@ -40,8 +40,7 @@ COPIES = 5  # of a number, while a Dataset is made of columns
 NO_STAMP = -(2**63)  # microseconds: a cell that is no timestamp
 CHUNK = 2**11  # rows that are text at one time
 ROWS = "A header line with the names of the columns and one row at least are needed."
-DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
-DATE = re.compile(r"\d[-/.]\d+[-/.]\d|\d:\d")
+ABOVE = 100  # lines in which the header line is looked for
 
 
 def read_csv(
@@ -81,7 +80,8 @@ def read_csv(
     delimiter : str
         The character between the columns.
     decimal : {".", ","}
-        The character before the fraction of a number; with a comma no number may have a point.
+        The character before the fraction of a number; with a comma no number may have a point. Where commas stand
+        between columns too, numbers are in quotes.
     units : mapping of name to text
         Of outputs, inputs and "time". Without it, those in the header line: the column "speed [m/s]" may be called
         "speed", and its unit is kept, as text.
@@ -128,15 +128,21 @@ def read_csv(
     )  # fmt: skip
 
 
+def read_first_lines(path: Path, count: int) -> list[str]:
+    """The header line, if it is one, and what follows."""
+    with about(f"file '{path.name}'"), _open(path) as file:
+        limited = limit_lines(file, DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
+        return [line.strip("\r\n") for line in islice(limited, count)]
+
+
 def read_numbers(path: Path, time: str, columns: Sequence[str], delimiter: str, decimal: str) -> Dataset:
     """Those of the columns that hold numbers, as outputs: found as they are read, so that the file is read once.
 
-    Where some hold words, empty ones are left out with them.
+    Where some hold words, empty ones are left out with them; a few words among numbers are missing samples.
     """
     table = _read(path, _check_marks(delimiter, decimal), columns, time, decimal)
     times, origin = table.times(time)
-    labels = [label for label in columns if label not in table.wrong]
-    values = {label: table.numbers(label, None) for label in labels}
+    values = {label: numbers for label in columns if (numbers := table.list_numbers(label)) is not None}
     if table.wrong:
         values = {label: one for label, one in values.items() if np.isfinite(one).any()}
     return Dataset(times, outputs=values, origin=origin, units=table.list_units({label: label for label in values}))
@@ -201,10 +207,8 @@ class _Table:
         values = np.array(self.columns[label])
         if (row := find_first(np.isinf(values))) is not None:
             text = self.wrong[label]
-            remedy = _suggest(text, complete, self.decimal)
-            if row == 0 and not any(map(str.isdigit, text)):
-                unit = f"'{label} [{text.strip()}]'"
-                remedy = f"If this line holds units, write them in the header line, as in {unit}, and delete it."
+            alone = row == 0 and bool(np.isfinite(values[1:]).any())
+            remedy = find_cell_advice(text, label, complete, self.decimal, alone=alone)
             raise DataError(f"{self._place(row, label)}, '{text}' is not a finite number.", remedy)
         if complete and (row := find_first(np.isnan(values))) is not None:
             raise DataError(
@@ -212,6 +216,13 @@ class _Table:
                 "Fill the gap or remove that row: only outputs may have missing samples.",
             )
         return values
+
+    def list_numbers(self, label: str) -> Array | None:
+        """A column as far as it holds numbers; None where more cells are words."""
+        values = np.array(self.columns[label])
+        words = np.isinf(values)
+        values[words] = np.nan
+        return values if np.isfinite(values).sum() >= words.sum() else None
 
     def times(self, label: str) -> tuple[Array, datetime | None]:
         """A column as sample times, and the date of time 0 where they are timestamps."""
@@ -255,27 +266,12 @@ def _parse_number(cell: str, decimal: str = ".") -> float:
         return nan if cell.strip().lower() in MISSING else inf
 
 
-def _suggest(text: str, complete: str | None, decimal: str) -> str:
-    """What to do about a cell that is no number."""
-    if decimal == "." and DECIMAL_COMMA.fullmatch(text.strip()):
-        return "If the file has decimal commas, say so with decimal=','."
-    if decimal == "," and "." in text:
-        return "With decimal=',' no number has a point: remove those between thousands."
-    if DATE.search(text):
-        return "Timestamps are read in the form 2024-03-31T01:30:00+01:00; convert others by pandas.to_datetime(...)."
-    return "Repair that cell." if complete else "Repair that cell, or empty it."
-
-
 def _check_marks(delimiter: Any, decimal: Any) -> str:
-    """The delimiter, which is not what numbers have before their fraction."""
+    """The delimiter; it may be what numbers have before their fraction, where these stand in quotes."""
     if not isinstance(delimiter, str) or len(delimiter) != 1:
         raise DataError(f"delimiter must be one character but is {show(delimiter)}.", "Give ';' or '\\t', for example.")
     if not is_one_of(decimal, (".", ",")):
         raise DataError(f"decimal must be '.' or ',' but is {show(decimal)}.", "Leave it out for a point.")
-    if delimiter == decimal:
-        raise DataError(
-            f"'{delimiter}' cannot stand both between columns and in numbers.", "Name the delimiter, such as ';'."
-        )
     return delimiter
 
 
@@ -291,22 +287,26 @@ def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None, 
         _check_header(header)
         wanted = [*([] if time is None else [time]), *columns]
         labels = read_labels(header)
-        places = {label: _find_column(labels, label) for label in wanted}
+        places = {label: _find_column(labels, label, rows) for label in wanted}
         units = {label: labels[place].unit for label, place in places.items()}
         table = _Table({label: array("d") for label in places}, units=units, clock=time, decimal=decimal)
         while some := list(islice(rows, CHUNK)):
             for row, line in some:
                 if len(row) != len(header):
-                    raise DataError(
-                        f"line {line} has {len(row)} fields but the header line has {len(header)}.",
-                        "Write one cell for each column, NA where an output is missing.",
-                    )
+                    sentence = f"line {line} has {len(row)} fields but the header line has {len(header)}."
+                    raise DataError(sentence, _advise_on_fields(delimiter, decimal))
             table.extend([row for row, _ in some], places)
             table.lines.extend([line for _, line in some])
             _check_size(path, len(table.lines), file.buffer.tell(), len(places))
     if not table.lines:
         raise DataError("there are no rows below the header line.", ROWS)
     return table
+
+
+def _advise_on_fields(delimiter: str, decimal: str) -> str:
+    if delimiter == decimal:
+        return f"Where '{delimiter}' stands both between columns and in numbers, these must be in quotes."
+    return "Write one cell for each column, NA where an output is missing."
 
 
 def _check_size(path: Path, rows: int, read: int, columns: int) -> None:
@@ -342,13 +342,18 @@ def _open(path: Path) -> Iterator[TextIO]:
         raise DataError(f"there is no such file in '{path.parent.absolute()}'.", "Check the path.") from None
     except PermissionError:
         raise DataError("you may not read it.", "Ask its owner, or copy it.") from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(
-            f"the file cannot be read: {error}.", "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet), plain or gzip."
-        ) from None
+    except UnicodeDecodeError:
+        raise DataError(f"the file cannot be read: {_explain_bytes(path)}.", UTF_8) from None
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
+        raise DataError(f"the file cannot be read: {error}.", UTF_8) from None
 
 
-def _find_column(labels: list[Label], label: Any) -> int:
+def _explain_bytes(path: Path) -> str:
+    with path.open("rb") as file:
+        return explain_bytes(file.read(2))
+
+
+def _find_column(labels: list[Label], label: Any, rows: Iterator[tuple[list[str], int]]) -> int:
     """By its label, or by its name without the unit."""
     header = [one.label for one in labels]
     if is_one_of(label, header):
@@ -361,9 +366,7 @@ def _find_column(labels: list[Label], label: Any) -> int:
         raise DataError(
             f"'{label}' may be the column {' or '.join(repr(header[place]) for place in alike)}.", "Write all of it."
         )
-    remedy = nearest(label, header)
-    if len(header) == 1:
-        remedy += " If another character separates the columns, name it with delimiter=."
+    remedy = find_column_advice(label, header, (row for row, _ in islice(rows, ABOVE)))
     raise DataError(f"there is no column '{label}'.", remedy)
 
 

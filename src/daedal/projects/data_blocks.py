@@ -177,7 +177,7 @@ def _read_units(table: Table, options: Mapping[str, Any]) -> dict[str, Any]:
 def _read_between(table: Table) -> tuple[float, float] | None:
     if "between" not in table:
         return None
-    ends = table.take_numbers("between", "[2.0, 38.0]")
+    ends = table.take_numbers("between", "[2.0, 38.0]; where times are dates, seconds since the first")
     if len(ends) != 2 or not ends[0] < ends[1]:
         raise table.explain(
             "between", f"between must be two times, the earlier first, got {table.get('between')!r}.",

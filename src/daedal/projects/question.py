@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def read_criterion(estimate: Table) -> Criterion | None:
 
 
 def read_starts(
-    estimate: Table, names: Mapping[str, Any]
+    estimate: Table, names: Mapping[str, Parameter]
 ) -> LatinHypercube | Grid | tuple[Mapping[str, float], ...] | None:
     """Where to start, in place of the parameters' own values."""
     value = estimate.get("starts")
@@ -132,10 +133,25 @@ def read_starts(
     inner.refuse_unknown(kinds, "starts")
     with inner.source.at(inner.find(next(iter(value)))):
         if "latin_hypercube" in value:
-            return LatinHypercube(value["latin_hypercube"])
+            hypercube = LatinHypercube(value["latin_hypercube"])
+            _require_bounds(inner, "latin_hypercube", names)
+            return hypercube
         points = inner.take_table("grid", "grid = { a = 5 }")
         points.refuse_unknown(names, "the grid: free parameters")
+        _require_bounds(inner, "grid", {name: names[name] for name in points.content})
         return Grid(points.content)
+
+
+def _require_bounds(starts: Table, key: str, names: Mapping[str, Parameter]) -> None:
+    """Starts are spread between them."""
+    for name, one in names.items():
+        least = 0.0 if one.scale == "log" else -inf
+        if not (least < one.lower and one.upper < inf):
+            raise starts.explain(
+                key,
+                f"starts are spread between bounds, but '{name}' has {'none' if one.upper == inf else 'no lower one'}.",
+                f'Write "{name}" = {{ lower = 1.0, upper = 20.0 }} below [estimate.free].',
+            )
 
 
 def read_validating(root: Table, model: Model, names: Mapping[str, Any]) -> Validating:

@@ -110,8 +110,10 @@ def _read_text(path: Path) -> str:
         check_file(path, ProjectError, f"The project '{path}'", LARGEST)
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        others = list_beside(path)
-        advice = nearest(path.name, others, "There are") if others else "'daedal new NAME --data run.csv' writes one."
+        meant = path if path.suffix or not path.name else path.with_name(f"{path.name}.toml")
+        others = list_beside(meant)
+        advice = nearest(meant.name, others, "There are") if others else "'daedal new NAME --data run.csv' writes one."
+        advice = f"Did you mean '{meant.name}'?" if meant.name in others else advice
         raise ProjectError(f"There is no project '{path}'.", advice) from None
     except UnicodeDecodeError:
         raise ProjectError(f"The project '{path}' is not UTF-8 text.", "Save it as UTF-8.") from None

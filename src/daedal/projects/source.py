@@ -1,5 +1,6 @@
 """The text of a project: what stands in it, on which line, and sentences that say so."""
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +16,10 @@ from daedal.projects.lines import Address, list_lines
 DEEPEST = 100  # brackets that are open at once
 LARGE = 1e300  # numbers are smaller
 LARGEST = 1 << 40  # bytes of a file that is named: what reads it has limits of its own
-NOT_TOML = "Texts stand in quotes, lists in [ ], tables in { }, and numbers have a decimal point."
+NOT_TOML = (
+    "Texts stand in quotes, lists in [ ], tables in { }; numbers have a decimal point, and paths / between folders."
+)
+SINGLE = re.compile(r"^\s*\[data\]", re.MULTILINE)
 
 
 @final
@@ -53,8 +57,9 @@ class Source:
             except FileNotFoundError:
                 others = list_beside(path)
         advice = nearest(path.name, others, "There are") if others else "Check its name."
+        slashes = ", with / between folders" if "\\" in name or "\r" in name or "\t" in name else ""
         sentence = f"there is no {what} '{name}'."
-        raise self.explain(address, sentence, f"{advice} Paths are relative to the project file.")
+        raise self.explain(address, sentence, f"{advice} Paths are relative to the project file{slashes}.")
 
 
 def list_beside(path: Path) -> list[str]:
@@ -74,7 +79,8 @@ def read_source(path: Path, text: str) -> tuple[Source, "Table"]:
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:  # ValueError: a number of 5000 digits
         reason, _, where = str(error).partition(" (at ")
         line = f", {where.partition(',')[0]}" if where.startswith("line") else ""
-        raise ProjectError(f"{path}{line}: this is not TOML: {reason[:1].lower()}{reason[1:]}.", NOT_TOML) from None
+        remedy = "Write [[data]] in double brackets above each block." if SINGLE.search(text) else NOT_TOML
+        raise ProjectError(f"{path}{line}: this is not TOML: {reason[:1].lower()}{reason[1:]}.", remedy) from None
     source = Source(path, text, list_lines(text))
     return source, Table(source, (), content)
 

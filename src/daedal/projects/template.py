@@ -12,11 +12,11 @@ from math import isfinite
 from pathlib import Path
 from typing import cast, final
 
-from daedal.errors import ProjectError, quoted
-from daedal.files import is_file, is_folder
+from daedal.errors import ProjectError, nearest, quoted
+from daedal.files import check_file, is_folder
 from daedal.models import Model
 from daedal.projects.model_files import read_model
-from daedal.projects.source import Source, Table
+from daedal.projects.source import LARGEST, Source, Table, list_beside
 from daedal.projects.template_columns import Columns, read_columns, strip_unit
 from daedal.projects.template_model import write_first_model
 from daedal.symbolic import Expression
@@ -36,15 +36,22 @@ class Written:
     sentences: tuple[str, ...]
 
 
-def write_template(name: str, model: Path | None = None, data: Sequence[Path] = ()) -> Written:
-    """Write NAME.toml, and NAME_model.toml where there is no model; existing files are never touched."""
+def write_template(
+    name: str, model: Path | None = None, data: Sequence[Path] = (), inputs: Sequence[str] = ()
+) -> Written:
+    """Write NAME.toml, and NAME_model.toml where there is no model; existing files are never touched.
+
+    `inputs` are the columns that drive the system, where names and values do not tell.
+    """
     project = Path(name if name.endswith(".toml") else f"{name}.toml")
     if project.suffix != ".toml" or not project.stem.strip(" .") or not name.isprintable():
         raise ProjectError(f"A project is called by a name, got {name!r}.", "Write daedal new tank.")
     made_model = project.with_name(f"{project.stem}_model.toml") if model is None else None
     _refuse_existing(project, made_model, data)
-    columns = [read_columns(path) for path in data]
-    first = columns[0] if columns else Columns("t", ("u",), ("y",), ",", ".", None)
+    read = [read_columns(path) for path in data]
+    columns = [one.with_inputs(inputs) for one in read] if inputs else read
+    columns = columns or [Columns("t", ("u",), ("y",), ",", ".", None)]
+    first = columns[0]
     if made_model is None:
         declared, entry = _find_model(project, cast(Path, model))
         chosen = _match(declared, first)
@@ -56,13 +63,19 @@ def write_template(name: str, model: Path | None = None, data: Sequence[Path] = 
         chosen = {signal: column for column, signal in signals.items()}
         entry = f"file = {_quote(made_model.name)}"
     files = [os.path.relpath(path.resolve(), project.parent.resolve()) for path in data] or [f"{FILL_IN}.csv"]
-    content = _write_project(project.stem, entry, declared, first, chosen, files)
+    matched = [chosen, *(chosen if one.is_like(first) else _match(declared, one) for one in columns[1:])]
+    content = _write_project(project.stem, entry, declared, columns, matched, files)
     written = [project]
     _write(project, content)
     if text is not None and made_model is not None:
         _write(made_model, text)
         written.append(made_model)
-    return Written(tuple(written), tuple(_tell(written, first, chosen, declared, bool(data))))
+    told = _tell(written, first, chosen, declared, bool(data), proposed=not inputs)
+    for file, one, pairs in zip(files[1:], columns[1:], matched[1:], strict=True):
+        if not one.is_like(first):
+            told.append(f"'{file}' has other columns than '{files[0]}': look at its [[data]] in {project}.")
+            told += _ask_for_columns(declared, pairs, f"its [[data]] in {project}")
+    return Written(tuple(written), tuple(told))
 
 
 def _refuse_existing(project: Path, model: Path | None, data: Sequence[Path]) -> None:
@@ -72,8 +85,12 @@ def _refuse_existing(project: Path, model: Path | None, data: Sequence[Path]) ->
     if not is_folder(project.parent):
         raise ProjectError(f"There is no folder '{project.parent}'.", "Make it first.")
     for path in data:
-        if not is_file(path):
-            raise ProjectError(f"There is no data file '{path}'.", "Check its name; nothing was written.")
+        try:
+            check_file(path, ProjectError, f"The data file '{path}'", LARGEST)
+        except FileNotFoundError:
+            others = list_beside(path)
+            advice = nearest(path.name, others, "There are") if others else "Check its name; nothing was written."
+            raise ProjectError(f"There is no data file '{path}'.", advice) from None
 
 
 def _write(path: Path, text: str) -> None:
@@ -113,10 +130,13 @@ def _match(model: Model, columns: Columns) -> dict[str, str]:
 
 
 def _write_project(
-    title: str, entry: str, model: Model, columns: Columns, chosen: Mapping[str, str], files: Sequence[str]
+    title: str,
+    entry: str,
+    model: Model,
+    columns: Sequence[Columns],
+    chosen: Sequence[Mapping[str, str]],
+    files: Sequence[str],
 ) -> str:
-    inputs = _write_table({name: chosen.get(name, FILL_IN) for name in model.input_names})
-    outputs = _write_table({name: chosen.get(name, FILL_IN) for name in model.outputs})
     free, rest = _choose_free(model)
     lines = [
         f"# What 'daedal check {title}.toml' and 'daedal fit {title}.toml' read. What follows a # is a remark;",
@@ -131,36 +151,15 @@ def _write_project(
         "",
         "[[data]]                         # one block for each experiment",
         f"file = {_quote(Path(files[0]).as_posix())}",
-        f"time = {_quote(columns.time)}                       # the column of the times; or step = 0.5 without one",
-        *([f"delimiter = {_quote(columns.delimiter)}"] if columns.delimiter != "," else []),
-        *(
-            [f"decimal = {_quote(columns.decimal)}                    # numbers such as 1,5"]
-            if columns.decimal != "."
-            else []
-        ),
-        f"# columns of the file: {', '.join(map(_show_name, (columns.time, *columns.names, *columns.texts)))}",
-        *(
-            [f"inputs = {inputs}     # name in the model = column: what drives it, and was recorded"]
-            if model.input_names
-            else []
-        ),
-        f"outputs = {outputs}    # name in the model = column: what was measured",
-        *(
-            ['intersample = "zoh"              # inputs between samples: "zoh" held, "foh" straight lines']
-            if model.input_names
-            else []
-        ),
+        *_write_columns(model, columns[0], chosen[0]),
         "# between = [0.0, 100.0]         # times that are used",
         "# missing = [-999.0]             # values that mean: no sample",
     ]
-    for number, file in enumerate(files[1:], start=2):
+    for number, (file, one, signals) in enumerate(zip(files[1:], columns[1:], chosen[1:], strict=True), start=2):
         held = number == len(files)
-        lines += [
-            "",
-            "[[data]]",
-            f"file = {_quote(Path(file).as_posix())}",
-            "like = 0                         # the same columns",
-        ]
+        like = ["like = 0                         # the same columns"]
+        own = like if one.is_like(columns[0]) else _write_columns(model, one, signals)
+        lines += ["", "[[data]]", f"file = {_quote(Path(file).as_posix())}", *own]
         lines += ['use = "validate"                 # never seen by the fit, to try it on'] if held else []
     if len(files) == 1:
         lines += [
@@ -191,6 +190,26 @@ def _write_project(
     return "\n".join(lines) + "\n"
 
 
+def _write_columns(model: Model, columns: Columns, chosen: Mapping[str, str]) -> list[str]:
+    """What a block says of the columns of its file."""
+    inputs = _write_table({name: chosen.get(name, FILL_IN) for name in model.input_names})
+    outputs = _write_table({name: chosen.get(name, FILL_IN) for name in model.outputs})
+    lines = [
+        f"time = {_quote(columns.time)}                       # the column of the times; or step = 0.5 without one"
+    ]
+    if columns.delimiter != ",":
+        lines.append(f"delimiter = {_quote(columns.delimiter)}")
+    if columns.decimal != ".":
+        lines.append(f"decimal = {_quote(columns.decimal)}                    # numbers such as 1,5")
+    lines.append(f"# columns of the file: {', '.join(map(_show_name, (columns.time, *columns.names, *columns.texts)))}")
+    if model.input_names:
+        lines.append(f"inputs = {inputs}     # name in the model = column: what drives it, and was recorded")
+    lines.append(f"outputs = {outputs}    # name in the model = column: what was measured")
+    if model.input_names:
+        lines.append('intersample = "zoh"              # inputs between samples: "zoh" held, "foh" straight lines')
+    return lines
+
+
 def _choose_free(model: Model) -> tuple[list[str], list[str]]:
     """Those that the model gives bounds, or else the first; the others are listed as remarks."""
     numbers = [name for name, one in model.parameters.items() if not isinstance(one.value, Expression)]
@@ -217,24 +236,34 @@ def _show(model: Model, name: str) -> str:
     return repr(value) if isinstance(value, float) else "1.0"
 
 
-def _tell(files: Sequence[Path], columns: Columns, chosen: Mapping[str, str], model: Model, read: bool) -> list[str]:
+def _tell(
+    files: Sequence[Path], columns: Columns, chosen: Mapping[str, str], model: Model, read: bool, *, proposed: bool
+) -> list[str]:
     told = [f"Written: {' and '.join(map(str, files))}."]
     if read:
+        begin = "Proposed, from names and values of the columns" if proposed else "Taken"
+        wrong = (
+            "delete what was written and name those that drive: --inputs a,b" if len(files) > 1 else "change it there"
+        )
         told.append(
-            f"Proposed, from names and values of the columns: '{columns.time}' is the time; inputs, which drive the "
-            f"system: {quoted(columns.inputs) or 'none'}; measured: {quoted(columns.outputs)}. If that is wrong, "
-            f"change it in {files[0]}."
+            f"{begin}: '{columns.time}' is the time; inputs, which drive the system: "
+            f"{quoted(columns.inputs) or 'none'}; measured: {quoted(columns.outputs)}."
+            + f" If that is wrong, {wrong}."
+            * proposed
         )
     if columns.texts:
-        told.append(f"Left out, as they hold words: {quoted(columns.texts)}.")
+        told.append(f"Left out, as they hold no numbers: {quoted(columns.texts)}.")
     if len(files) > 1:
         told.append(f"{files[1]} holds a first model, one lag for each output: put your own equations in its place.")
-    lacking = [name for name in (*model.input_names, *model.outputs) if name not in chosen]
-    if lacking:
-        told.append(f"Fill in the columns of {quoted(lacking)} in {files[0]}.")
+    told += _ask_for_columns(model, chosen, str(files[0]))
     if not read:
         told.append(f"Fill in the file of the data in {files[0]}.")
     return told
+
+
+def _ask_for_columns(model: Model, chosen: Mapping[str, str], where: str) -> list[str]:
+    lacking = [name for name in (*model.input_names, *model.outputs) if name not in chosen]
+    return [f"Fill in the columns of {quoted(lacking)} in {where}."] if lacking else []
 
 
 def _write_table(rows: Mapping[str, str]) -> str:

@@ -1,24 +1,28 @@
 """Columns of data files as a new project takes them: which is the time, which drive, which were measured."""
 
 import csv
-import gzip
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import TextIO, cast, final
+from typing import final
 
 import numpy as np
 
-from daedal.data import Dataset, read_numbers
-from daedal.errors import DaedalError, ProjectError
+from daedal.data import Dataset, read_first_lines, read_numbers
+from daedal.errors import DaedalError, ProjectError, nearest, quoted
 from daedal.projects.data_files import FRAMES, READERS, find_kind, read_frame
 
 CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
-DRIVING = re.compile(r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp", re.IGNORECASE)
+DRIVING = re.compile(
+    r"u|u[\d_].*|in|in[\d_].*|input.*|cmd.*|command.*|setpoint.*|sp|(T|temp\w*)?[ _]?(out(side|door)\w*|ambient|amb)|"
+    r"au(ß|ss)en.*|umgebung.*|solar.*|weather.*",
+    re.IGNORECASE,
+)
 HELD = 0.5  # share of steps without a change that a column has which somebody set
+ABOVE = 100  # lines in which the names of the columns are looked for
 DELIMITERS = ",;\t|"
 
 
@@ -40,6 +44,24 @@ class Columns:
         """All that are measured."""
         return (*self.outputs, *self.inputs)
 
+    def with_inputs(self, names: Sequence[str]) -> "Columns":
+        """Those that drive as somebody says, named by their labels or without their units; the others are measured."""
+        chosen = []
+        for name in names:
+            meant = [one for one in self.names if name.casefold() in (one.casefold(), strip_unit(one).casefold())]
+            if len(meant) != 1:
+                raise ProjectError(f"--inputs: there is no column '{name}'.", nearest(name, self.names))
+            chosen += meant
+        measured = tuple(one for one in self.names if one not in chosen)
+        if not measured:
+            raise ProjectError("--inputs names all columns, so that nothing was measured.", "Leave one out.")
+        return replace(self, inputs=tuple(dict.fromkeys(chosen)), outputs=measured)
+
+    def is_like(self, other: "Columns") -> bool:
+        """Whether what is said of one file is true of the other."""
+        mine, its = ({one.time, *one.names, *one.texts} for one in (self, other))
+        return (self.time, mine, self.delimiter, self.decimal) == (other.time, its, other.delimiter, other.decimal)
+
 
 def read_columns(path: Path) -> Columns:
     """The names of the columns, and what they look like."""
@@ -51,25 +73,46 @@ def read_columns(path: Path) -> Columns:
             f"The columns of '{path}' cannot be listed.",
             f"Give a file that ends in one of {', '.join(READERS)}, or leave --data out and fill in the rest.",
         )
-    try:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            line = cast(TextIO, file).readline(1_000_000).strip("\r\n")
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise ProjectError(
-            f"'{path}' cannot be read: {error}.", "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet)."
-        ) from None
-    delimiter = max(DELIMITERS, key=line.count) if any(map(line.count, DELIMITERS)) else ","
-    labels = [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
-    if len(labels) < 2 or all(_is_number(label) for label in labels):
-        raise ProjectError(
-            f"'{path}' has no header line with names of columns.",
-            "Write one above the numbers: t,u,y. Nothing was written.",
-        )
+    delimiter, labels = _read_header(path)
     time = _find_clock(labels)
     others = [label for label in labels if label != time]
     decimal, data = _try_to_read(path, time, others, delimiter)
     return _sort_columns(time, others, delimiter, decimal, data)
+
+
+def _read_header(path: Path) -> tuple[str, list[str]]:
+    """What separates the names of the columns in the first line, and the names."""
+    lines = read_first_lines(path, ABOVE)
+    header = lines[0] if lines else ""
+    delimiter = _find_delimiter(header)
+    labels = _split(header, delimiter)
+    if len(labels) < 2 or all(_is_number(label) for label in labels) or header.lower().startswith("sep="):
+        raise ProjectError(f"The first line of '{path}' does not name two columns.", _advise_on_header(lines))
+    repeated = [label for label in dict.fromkeys(labels) if labels.count(label) > 1]
+    if repeated:
+        raise ProjectError(
+            f"The first line of '{path}' names {quoted(repeated)} more than once.",
+            "Give each column its own name.",
+        )
+    return delimiter, labels
+
+
+def _advise_on_header(lines: Sequence[str]) -> str:
+    """Where the names of the columns may be, if not in the first line."""
+    widths = [len(_split(line, _find_delimiter(line))) for line in lines]
+    for number, (line, width) in enumerate(zip(lines, widths, strict=True), start=1):
+        labels = _split(line, _find_delimiter(line))
+        if number > 1 and width > 1 and not any(map(_is_number, labels)) and widths[number : number + 1] == [width]:
+            return f"Line {number} seems to: delete what is above it."
+    return "Write their names above the numbers, with commas, semicolons, tabs or | between them: t,u,y."
+
+
+def _find_delimiter(line: str) -> str:
+    return max(DELIMITERS, key=line.count) if any(map(line.count, DELIMITERS)) else ","
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    return [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
 
 
 def _read_table(path: Path) -> Columns:

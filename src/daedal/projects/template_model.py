@@ -9,11 +9,15 @@ import json
 import keyword
 import re
 from collections.abc import Sequence
+from unicodedata import combining, normalize
 
 import numpy as np
 
 from daedal.data import Dataset
 
+SPELT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "æ": "ae"}
+)
 NOISE = 0.02  # of the spread of an output: a first guess of its measurement noise
 
 
@@ -89,7 +93,8 @@ def _write_any(value: float) -> str:
 
 def _make_name(label: str, taken: set[str]) -> str:
     """A name that can stand in an equation, and is not taken."""
-    bare = re.sub(r"\s*[\[(].*", "", label)
+    bare = normalize("NFKD", re.sub(r"\s*[\[(].*", "", label).translate(str.maketrans(SPELT)))
+    bare = "".join(letter for letter in bare if not combining(letter))
     name = re.sub(r"\W", "_", bare, flags=re.ASCII).strip("_") or "signal"
     reserved = ("der", "time", "delay", "hold", "where", "lag", "offset", "gain", "noise", "push", "strength", "memory")
     name = f"{name}_" if keyword.iskeyword(name) or name in reserved else name

@@ -70,7 +70,7 @@ def _describe_question(project: "Project") -> str:
         return "No parameter is free, so that there is nothing to estimate yet."
     criterion, reason = _find_criterion(project)
     starts = f"from {_describe_starts(project)}"
-    local = f", {quoted(project.local)} for each experiment" if project.local else ""
+    local = f", {quoted(project.local)} for each experiment," if project.local else ""
     why = f" ({reason})" if reason else ""
     return (
         f"{quoted(names)} {'is' if len(names) == 1 else 'are'} estimated{local} from "

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daedal import report
 from daedal.cli import results
 from daedal.cli.running import TRUSTED
 from daedal.cli.voice import Voice
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 RANGE = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?")
 
 
-def order(project: "Project", orders: str, name: str, out: Path | None, voice: Voice) -> int:
+def order(project: "Project", orders: str, name: str, out: Path | None, voice: Voice, *, show: bool) -> int:
     """Search, print, write."""
     files = results.choose_files(project, out)
     sets = {one.name: one for one in (*project.experiments, *project.held_out)}
@@ -32,10 +33,13 @@ def order(project: "Project", orders: str, name: str, out: Path | None, voice: V
     if any(search.status.interrupted for search in searches.values()):
         raise KeyboardInterrupt("The search was stopped; what was tried is above, and nothing was written.")
     numbers = {"Data": data.name, "Outputs": {key: _list_numbers(one) for key, one in searches.items()}}
-    path = files.name_further("order.json")
+    path, page = files.name_further("order.json"), files.name_further("order.html")
     results.write_numbers(path, numbers)
+    report.write_report(found, page, notes=project.report.notes)
     voice.give(numbers)
-    voice.say(f"files: {path.name} in {files.folder}")
+    voice.say(f"files: {path.name}, {page.name} in {files.folder}")
+    if show:
+        results.show_page(page)
     return TRUSTED
 
 
@@ -43,7 +47,9 @@ def _read_orders(given: str) -> range:
     match = RANGE.fullmatch(given.strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last:
-        raise ReportError(f"--orders must be a number or two, got '{given}'.", "Write --orders 1-5.")
+        raise ReportError(
+            f"--orders must be a number from 1 to 99, or two, the smaller first, got '{given}'.", "Write --orders 1-5."
+        )
     return range(first, last + 1)
 
 

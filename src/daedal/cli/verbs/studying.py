@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal import studies
+from daedal import report, studies
 from daedal.cli import results
 from daedal.cli.running import NOT_TRUSTED, TRUSTED
 from daedal.cli.verbs.fitting import estimate, write_files
@@ -42,7 +42,7 @@ class Asked:
     parameter: str = ""
 
 
-def study(project: "Project", asked: Asked, out: Path | None, voice: Voice) -> int:
+def study(project: "Project", asked: Asked, out: Path | None, voice: Voice, *, show: bool) -> int:
     """Go on with the journal, print, write."""
     if asked.kind not in KINDS:
         raise ReportError(f"There is no kind of study '{asked.kind}'.", nearest(asked.kind, KINDS))
@@ -63,11 +63,14 @@ def study(project: "Project", asked: Asked, out: Path | None, voice: Voice) -> i
         raise KeyboardInterrupt(
             f"Stopped. {found.numbers.size} of {found.runs} runs are kept in {journal}; the same command goes on."
         )
-    path = files.name_further(f"{label}.json")
+    path, page = files.name_further(f"{label}.json"), files.name_further(f"{label}.html")
     numbers = _list_numbers(found)
     results.write_numbers(path, numbers)
+    report.write_report(found, page, notes=project.report.notes)
     voice.give(numbers)
-    voice.say(f"files: {journal.name}, {path.name} in {files.folder}")
+    voice.say(f"files: {journal.name}, {path.name}, {page.name} in {files.folder}")
+    if show:
+        results.show_page(page)
     if found.failures:
         voice.doubt(f"{len(found.failures)} of {found.numbers.size} runs did not converge.")
     return NOT_TRUSTED if found.failures else TRUSTED

@@ -29,7 +29,7 @@ from daedal.data.dataset import NONE, Dataset
 from daedal.data.header_units import Label, read_labels
 from daedal.data.signal import IntersampleChoice
 from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
-from daedal.errors import DataError, is_one_of, nearest, quoted, show
+from daedal.errors import DataError, is_one_of, nearest, quoted, show, tell_reason
 from daedal.files import check_file, limit_lines
 from daedal.memory import check_memory
 
@@ -315,7 +315,7 @@ def _check_size(path: Path, rows: int, read: int, columns: int) -> None:
         # A compressed file has read more than its size, and tells of the next doubling only.
         expected = rows * max(path.stat().st_size / read, 2.0)
         needed, subject = COPIES * 8.0 * (columns + 1) * expected, f"what is read of about {expected:.2g} rows"
-        check_memory(needed, DataError, subject, "Divide the file, or read fewer columns.")
+        check_memory(needed, subject, "Divide the file, or read fewer columns.")
 
 
 def _list_rows(reader: Any) -> Iterator[tuple[list[str], int]]:
@@ -344,7 +344,8 @@ def _open(path: Path) -> Iterator[TextIO]:
         raise DataError("you may not read it.", "Ask its owner, or copy it.") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise DataError(
-            f"the file cannot be read: {error}.", "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet), plain or gzip."
+            f"the file cannot be read: {tell_reason(error)}.",
+            "It must be UTF-8 text ('CSV UTF-8' in a spreadsheet), plain or gzip.",
         ) from None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal.errors import DaedalError
+from daedal.errors import RefusalError
 from daedal.report.layout import GREY, INK, break_title, is_crowded
 from daedal.report.picture import Axis, Band, Bars, Cells, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.saving import check_path, write_whole
@@ -24,7 +24,7 @@ try:
     from matplotlib.ticker import MaxNLocator
 except ImportError:
 
-    class MissingPackageError(DaedalError, ImportError):
+    class MissingPackageError(RefusalError, ImportError):
         """An optional package that is needed and not there."""
 
     raise MissingPackageError(

@@ -21,7 +21,7 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple, final
 
-from daedal.errors import DaedalError, StudyError
+from daedal.errors import RefusalError, StudyError, tell_reason
 
 CONVERGED, STOPPED, FAILED, DIED = "converged", "stopped", "failed", "died"  # how a run ended
 OWN = "__main__"
@@ -108,7 +108,8 @@ def _import(name: str) -> None:
         import_module(name)
     except Exception as error:  # whatever a module of the user's does
         raise StudyError(
-            f"The module '{name}' cannot be imported by {socket.gethostname()}: {error}.", "Install it there too."
+            f"The module '{name}' cannot be imported by {socket.gethostname()}: {tell_reason(error)}.",
+            "Install it there too.",
         ) from None
 
 
@@ -133,7 +134,7 @@ def _run_safely(make: Make, number: int) -> Row:
     try:
         with _keep_quiet():
             row = make(number)
-    except DaedalError as error:
+    except RefusalError as error:
         row = Row(number, FAILED, str(error))
     except (MemoryError, OSError) as error:  # of the machine, not of the run
         told = ": ".join(filter(None, (type(error).__name__, str(error))))

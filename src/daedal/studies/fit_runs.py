@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import derive_seed
-from daedal.errors import DaedalError, StudyError, quoted
+from daedal.errors import RefusalError, StudyError, quoted
 from daedal.estimation import (
     Fit,
     FittedProblem,
@@ -120,6 +120,6 @@ def _find_steps(subject: Fit, run: Run) -> dict[str, float]:
         inside = [k for k, one in enumerate(subject.estimates.values()) if not one.at_bound]
         H, g = evaluation.curvature[np.ix_(inside, inside)], evaluation.gradient[inside]
         step = -np.linalg.lstsq(H, g, rcond=None)[0]
-    except (DaedalError, np.linalg.LinAlgError):
+    except (RefusalError, np.linalg.LinAlgError):
         return {}
     return {space.names[k]: float(value) for k, value in zip(inside, step, strict=True)}

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, as_float, counted, is_one_of, is_real, show
+from daedal.errors import EstimationError, RefusalError, as_float, counted, is_one_of, is_real, show
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Objective, Part, fail_at
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
@@ -180,7 +180,7 @@ class MeanVarianceObjective:
         space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
         try:
             prediction = self.predictor(space.values(point, 0))
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         rows, places = self.order
         y = prediction.mean[rows, places]
@@ -209,7 +209,7 @@ class MeanVarianceObjective:
             pull = np.zeros_like(solution.outputs)
             pull[rows, places] = self.pull(y)
             gradient = space.convert_slopes(solution.compute_gradient(pull), point, 0)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         if not np.isfinite(gradient).all() or self.curvature is None:
             return fail_at(point, "The gradient is not finite there.")
@@ -293,7 +293,7 @@ class MeanVarianceObjective:
             return self
         try:
             fresh = self.predictor.replan(self.problem.coordinates.values(point, 0))
-        except DaedalError:
+        except RefusalError:
             return self
         return self if fresh is None else replace(self, predictor=fresh)
 

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 LONGEST = 4000  # characters of a sentence
 MOST_ENTRIES = 1_000_000  # of a list that users give: iterators need not end, and nobody can stop Python counting
 SPEECHLESS = "It failed without saying why."
-SHORTAGE = "bad_alloc"  # how CasADi tells, by a RuntimeError, that there is no memory left
+SHORTAGES = "bad_alloc", "can't start new thread"  # what CasADi and Python say in a RuntimeError, without memory
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -166,8 +166,8 @@ def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 def refuse_shortage(error: Exception, work: str) -> None:
     """Say it in a sentence, if an error tells that memory is gone; nothing happens to others, nor to one of ours."""
-    gone = SHORTAGE in str(error) if isinstance(error, RuntimeError) else isinstance(error, MemoryError)
-    if gone and not isinstance(error, DaedalError):
+    lacks = isinstance(error, RuntimeError) and any(word in str(error) for word in SHORTAGES)
+    if (lacks or isinstance(error, MemoryError)) and not isinstance(error, DaedalError):
         raise OutOfMemoryError(
             f"{work} ran out of memory: {tell_reason(error)}.",
             "End other programs, or ask for less: fewer samples, realizations or free parameters.",

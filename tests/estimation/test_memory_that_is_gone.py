@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -48,6 +49,17 @@ class Shortage:
         return 0.0 if self.asked == self.number else None
 
 
+def tell_end(criterion):
+    """The estimate, or how the sentence of what came instead speaks of memory."""
+    try:
+        fitted = fit(criterion)
+    except OutOfMemoryError as error:
+        refused = re.search(r"needs about .* of memory, but only 0 bytes are left\.$", error.sentence)
+        return "refused" if refused else error.sentence
+    given_up = fitted.status.interrupted and "no memory left" in fitted.status.sentence
+    return "given up" if given_up else fitted["k"].value
+
+
 @pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
 def test_a_moment_without_memory(criterion, monkeypatch):
     """Whenever it comes: a sentence about memory, or what was found so far and why no more."""
@@ -59,13 +71,7 @@ def test_a_moment_without_memory(criterion, monkeypatch):
     assert watch.asked > 0
     for number in sorted({1, 2, 3, watch.asked // 2, watch.asked - 1, watch.asked} - {0}):
         monkeypatch.setattr(memory, "find_available", Shortage(number))
-        try:
-            fitted = fit(criterion)
-        except OutOfMemoryError as refused:
-            assert re.search(r"needs about .* of memory, but only 0 bytes are left\.$", refused.sentence)
-        else:
-            told = fitted.status.interrupted and "no memory left" in fitted.status.sentence
-            assert told or fitted["k"].value == whole
+        assert tell_end(criterion) in (whole, "refused", "given up")
 
 
 @pytest.mark.parametrize("number", [1, 2, 5])
@@ -88,9 +94,13 @@ def test_an_allocation_that_fails(number, monkeypatch):
     assert status.sentence.endswith("The search was given up, as there was no memory left.")
 
 
-def test_how_casadi_tells_it():
+def test_how_casadi_and_threads_tell_it(monkeypatch):
     with pytest.raises(OutOfMemoryError, match=r"^Work ran out of memory: std::bad_alloc\."):
         refuse_shortage(RuntimeError("std::bad_alloc"), "Work")
+    refusal = Mock(side_effect=RuntimeError("can't start new thread"))
+    monkeypatch.setattr("threading._start_new_thread", refusal)
+    with pytest.raises(OutOfMemoryError, match=r"^ensemble ran out of memory: can't start new thread\."):
+        dd.ensemble(make_problem()[0], [0.0, 1.0], realizations=100, rng=0)
     assert refuse_shortage(RuntimeError("Factor is exactly singular"), "Work") is None
     assert refuse_shortage(OutOfMemoryError("It is ours.", "Wait."), "Work") is None
 

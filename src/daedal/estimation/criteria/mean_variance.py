@@ -27,6 +27,7 @@ from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMo
 from daedal.estimation.criteria.simulations import tell_steps
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, check_enough, match_experiments
+from daedal.linear import invert_semidefinite
 from daedal.simulation import Adjoint, Lanes, Predictor, make_predictor, make_request
 
 TOLERANCE = 1e-9  # of the steps
@@ -269,7 +270,7 @@ class MeanVarianceObjective:
             if len(evaluation.parts) > 1:
                 order = np.concatenate([np.flatnonzero(rows == part.series.row) for part in evaluation.parts])
                 slopes = slopes[:, np.argsort(order)]
-            bias = 4.0 * (1.0 - gamma) * np.linalg.pinv(evaluation.curvature, hermitian=True) @ (slopes @ skewed)
+            bias = 4.0 * (1.0 - gamma) * invert_semidefinite(evaluation.curvature) @ (slopes @ skewed)
             space = self.problem.coordinates
             shown = ", ".join(
                 f"{name} by about {change:+.2g}"

@@ -18,7 +18,7 @@ import numpy as np
 from daedal.errors import EstimationError
 from daedal.filtering.parameter_point import Point
 from daedal.linear import Dual
-from daedal.systems import InitialValues, System, differentiate_initial_values, find_initial_values
+from daedal.systems import InitialValues, System, differentiate_initial_values, find_initial_values, solve_in_any_units
 
 ITERATIONS = 30
 SOLVED = 1e-13  # of the largest value: a step of Newton's method that ends it
@@ -151,7 +151,7 @@ class StartLaw:
             jacobian = system.matrix("consistency_jacobian", *arguments)
             if not (np.isfinite(residual).all() and np.isfinite(jacobian).all()):
                 break
-            step = np.linalg.lstsq(jacobian[:, free], -residual, rcond=1e-12)[0]
+            step = solve_in_any_units(jacobian[:, free], -residual)
             z[free] += step
             moved = np.abs(step).max(initial=0.0)
             if moved <= SOLVED * (np.abs(z).max(initial=0.0) + 1e-300):
@@ -227,7 +227,7 @@ class Beginning:
         if exogenous is not None:
             right -= by_w[:, list(law.plan.noisy)] @ exogenous
         free = law._free
-        dz[free] += np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0]
+        dz[free] += solve_in_any_units(by_z[:, free], right)
         return dz[:count]
 
 

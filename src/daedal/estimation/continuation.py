@@ -68,7 +68,7 @@ def list_local_starts(fit: Fit, space: Coordinates, data: Sequence[Dataset], see
     lower, upper = space.bounds
     distinct: list[np.ndarray] = []
     for point in (np.clip(point, lower, upper) for point in points):
-        if not any(np.allclose(point, other, rtol=1e-6, atol=1e-12) for other in distinct):
+        if not any(np.allclose(point, other, rtol=1e-6, atol=0.0) for other in distinct):
             distinct.append(point)
     return distinct
 

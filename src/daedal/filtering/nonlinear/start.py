@@ -21,7 +21,7 @@ from daedal.linear import Dual
 from daedal.systems import InitialValues, System, differentiate_initial_values, find_initial_values, solve_in_any_units
 
 ITERATIONS = 30
-SOLVED = 1e-13  # of the largest value: a step of Newton's method that ends it
+SOLVED = 1e-13  # of the terms of the equations: a step of Newton's method that ends it
 
 
 @final
@@ -153,10 +153,12 @@ class StartLaw:
                 break
             step = solve_in_any_units(jacobian[:, free], -residual)
             z[free] += step
-            moved = np.abs(step).max(initial=0.0)
-            if moved <= SOLVED * (np.abs(z).max(initial=0.0) + 1e-300):
+            inverse = solve_in_any_units(jacobian[:, free], np.eye(residual.size))
+            reach = np.abs(inverse) @ (np.abs(jacobian) @ np.abs(z))  # of the terms: round-off is a share of it
+            moved = float(np.max(np.abs(step) / np.where(reach > 0.0, reach, 1.0), initial=0.0))
+            if moved <= SOLVED:
                 return replace(self.nominal, states=z[:count], tops=z[count:], exogenous=w)
-        if moved <= 1e3 * SOLVED * (np.abs(z).max(initial=0.0) + 1.0):
+        if moved <= 1e3 * SOLVED:
             return replace(self.nominal, states=z[:count], tops=z[count:], exogenous=w)
         raise EstimationError(
             f"No consistent start of model '{system.model.name}' was found near the declared one.",

@@ -30,7 +30,7 @@ from daedal.data.header_units import Label, read_labels
 from daedal.data.signal import IntersampleChoice
 from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
 from daedal.errors import DataError, is_one_of, nearest, quoted, show, tell_reason
-from daedal.files import check_file, limit_lines
+from daedal.files import check_file, limit_lines, resolve
 from daedal.memory import check_memory
 
 MISSING = {"", "nan", "na"}
@@ -339,7 +339,7 @@ def _open(path: Path) -> Iterator[TextIO]:
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield cast(TextIO, file)
     except FileNotFoundError:
-        raise DataError(f"there is no such file in '{path.parent.absolute()}'.", "Check the path.") from None
+        raise DataError(f"there is no such file in '{resolve(path.parent)}'.", "Check the path.") from None
     except PermissionError:
         raise DataError("you may not read it.", "Ask its owner, or copy it.") from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:

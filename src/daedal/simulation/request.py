@@ -16,6 +16,7 @@ from daedal.systems import System, build
 if TYPE_CHECKING:
     from datetime import datetime
 
+SHORTEST = 1e-280  # of a simulation: its steps and rates must still be numbers
 PER_TIME = 400.0, 4e-6  # bytes and seconds for each time at which values are wanted, to find and keep steps: at least
 
 
@@ -52,6 +53,13 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
 
 def make_request(system: System, drive: Drive) -> Request:
     """The simulation of a system under what drives it."""
+    span = drive.end - drive.start
+    if 0.0 < span < SHORTEST:
+        raise SimulationError(
+            f"The simulation of model '{system.model.name}' would last {span:.2g}, for parts of which there are no "
+            "numbers.",
+            "Measure time in a smaller unit.",
+        )
     system = systems.start_from_history(system, drive.start) if system.model.history else system
     notes = describe_defaults(system.model, drive.assumed)
     return Request(system, drive.times, make_forcing(system, drive.signals, drive.start, drive.end), notes)

@@ -16,12 +16,12 @@ from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple, final
 
 from daedal.errors import RefusalError, StudyError, tell_reason
+from daedal.files import resolve
 
 CONVERGED, STOPPED, FAILED, DIED = "converged", "stopped", "failed", "died"  # how a run ended
 OWN = "__main__"
@@ -67,7 +67,7 @@ class Charter:
 def write_charter(function: str, content: Any, owners: Sequence[type] = ()) -> Charter:
     """A charter with what JSON can hold, and the homes of classes that are not daedal's own."""
     homes = {kind.__module__: None for kind in owners if not kind.__module__.startswith("daedal.")}
-    folders = tuple(str(Path(folder or ".").resolve()) for folder in sys.path) if homes else ()
+    folders = tuple(str(resolve(folder)) for folder in sys.path) if homes else ()
     return Charter(function, json.dumps(content), tuple(homes), folders, version("daedal"))
 
 

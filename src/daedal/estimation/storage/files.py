@@ -33,6 +33,7 @@ from daedal.estimation.storage.netcdf import (
     read_netcdf,
     write_netcdf,
 )
+from daedal.files import resolve
 
 FORMAT = "daedal fit"
 VERSION = 2
@@ -217,7 +218,7 @@ def _find_mode(file: Path) -> int | None:
 
 def _check_goal(path: Any) -> Path:
     """The file to replace; where the path is a link, the one that it leads to."""
-    goal = Path(os.path.realpath(_check_path(path)))
+    goal = resolve(_check_path(path))
     mode, folder = _find_mode(goal), _find_mode(goal.parent)
     if folder is None or not stat.S_ISDIR(folder):
         raise EstimationError(f"There is no folder '{goal.parent}' to save the fit in.", "Make the folder first.")

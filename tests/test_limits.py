@@ -11,7 +11,7 @@ import pytest
 import daedal as dd
 from batteries.fits import make_lag
 from daedal import der, memory
-from daedal.errors import DaedalError
+from daedal.errors import DaedalError, OutOfMemoryError
 
 x, y, k, w = dd.symbols("x y k w")
 TIMES = np.arange(41) * 0.1
@@ -137,12 +137,16 @@ def test_the_covariance_of_many_samples():
 
 def test_states_at_many_samples(monkeypatch):
     model = make_lag(measurement_noise={"x": 0.1})
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "find_available", lambda: 1e6)
     refuse(lambda: dd.estimate_states(model, make_data(20_000)), "the states of model 'lag' at 2e+04 times", "MiB")
-    cost = dd.evaluate(model, make_data(20_000), free=["k"], criterion=dd.Likelihood())
+    with pytest.raises(OutOfMemoryError) as refused:
+        dd.evaluate(model, make_data(20_000), free=["k"], criterion=dd.Likelihood())
     # Each event: A P, half of A P Aᵀ, A x, P h, hᵀg, hᵀx, x + g e/s and half of P − g gᵀ/s, and twice that for a slope.
     counted = 2e4 * (1 + 2) * (2 * 2**3 + 2**2 * 3 + 2 * 2**2 + 2 * 2**2 + 2 * 2 + 2 * 2 + 2 * 2 + 3 * 3)
-    told = re.match("The filter of 2 states over 2e[+]04 events, up to (.*) operations, needs about", cost.failure)
+    told = re.match(
+        "The filter of 2 states over 2e[+]04 events, up to (.*) operations, needs about", refused.value.sentence
+    )
     assert told is not None
     assert float(told[1]) == pytest.approx(counted, rel=0.25)
 
@@ -182,8 +186,11 @@ def test_a_file_of_which_the_numbers_do_not_fit(tmp_path, monkeypatch, name, lea
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     read = lambda: dd.read_csv(path, time="t", outputs=["x"])  # noqa: E731
     assert read().times.size == 40_000
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "find_available", lambda: 2e6)
-    with pytest.raises(DaedalError, match=r"rows needs about .* MiB of memory, but only .* fewer columns") as caught:
+    with pytest.raises(
+        OutOfMemoryError, match=r"rows needs about .* MiB of memory, but only .* fewer columns"
+    ) as caught:
         read()
     assert least <= float(str(caught.value).partition("read of about ")[2].partition(" rows")[0]) <= most
 

@@ -3,7 +3,7 @@
 import pytest
 
 from daedal import memory
-from daedal.errors import DataError
+from daedal.errors import OutOfMemoryError
 from daedal.memory import check_memory, find_available, format_bytes
 
 GIB = 1 << 30
@@ -93,13 +93,13 @@ def test_bytes_as_people_say_them(count, text):
 
 def test_the_sentence(monkeypatch):
     monkeypatch.setattr(memory, "find_available", lambda: 4.0 * GIB)
-    check_memory(3.5 * GIB, DataError, "The grid", "Give a longer step.")
-    with pytest.raises(DataError) as caught:
-        check_memory(8.2e12, DataError, "The grid", "Give a longer step.")
+    check_memory(3.5 * GIB, "The grid", "Give a longer step.")
+    with pytest.raises(OutOfMemoryError) as caught:
+        check_memory(8.2e12, "The grid", "Give a longer step.")
     told = "The grid needs about 7.46 TiB of memory, but only 4 GiB are left. Give a longer step."
     assert str(caught.value) == told
 
 
 def test_nothing_is_refused_where_nothing_is_known(monkeypatch):
     monkeypatch.setattr(memory, "find_available", lambda: None)
-    assert check_memory(1e300, DataError, "The grid", "Give a longer step.") is None
+    assert check_memory(1e300, "The grid", "Give a longer step.") is None

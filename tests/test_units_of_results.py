@@ -42,6 +42,7 @@ SETS = {
     "mixed": Units(1e12, 1e-7, 1e-12, 1e5, 1e9, 1e-10, 1e12, 1e-9, 1e8),
     "other": Units(1e-11, 1e10, 1e9, 1e-12, 1e-12, 1e4, 1e-3, 1e12, 1e-12),
 }
+EXTREME = Units(1e15, 1e-15, 1e-15, 1e15, 1e15, 1e-15, 1e15, 1e-15, 1e15)
 units = pytest.mark.parametrize("one", SETS.values(), ids=SETS)
 both = pytest.mark.parametrize("one", [SETS["mixed"], SETS["other"]], ids=["mixed", "other"])  # where code is compiled
 
@@ -108,6 +109,53 @@ def simulate_switches(one, solver):
 def test_switches(one, solver):
     """Dry friction that sticks, an end stop, and a saturated input."""
     agree(simulate_switches(one, solver), simulate_switches(ONE, solver), 1e-6)
+
+
+@cache
+def chatter(one, solver):
+    """A relay of x and v, each in its own unit, on whose border the trajectory slides."""
+    surface = x / one.x - 0.3 * v / one.v
+    equations = {
+        "relay": one.row * der(x) * (one.time / one.x) == one.row * (0.5 * u / one.u - np.sign(surface)),
+        "lag": one.row * der(v) * (one.time / one.v) == one.row * (0.7 * x / one.x - v / one.v + 0.2),
+    }
+    known = {"unknowns": [x, v], "inputs": [u], "outputs": {"y": x, "z": v}}
+    model = dd.Model(name="relay", equations=equations, initial={x: 1.1 * one.x, v: -0.4 * one.v}, **known)
+    return read(dd.simulate(model, TIMES * one.time, inputs=drive(one), solver=solver), one)
+
+
+@pytest.mark.parametrize("one", [EXTREME, SETS["other"]], ids=["extreme", "other"])
+@pytest.mark.parametrize("solver", [dd.Lanes(tolerance=1e-8), dd.IDA()])
+def test_sliding(one, solver):
+    """It was missed where the units of what slides differ by more than 1e16."""
+    agree(chatter(one, solver), chatter(ONE, solver), 1e-6)
+
+
+@cache
+def start_from_an_output(one):
+    """Held at the start is a nonlinear function of x and v, at a parameter, and v."""
+    equations = {
+        "a": der(x) * (one.time / one.x) == v / one.v - k / one.k * x / one.x,
+        "b": der(v) * (one.time / one.v) == -x / one.x,
+        "c": f / one.u == (x / one.x) ** 2 + v / one.v + x / one.x,
+    }
+    model = dd.Model(
+        name="implicit",
+        equations=equations,
+        unknowns=[x, v, f],
+        outputs={"y": x, "z": f},
+        parameters={k: 1.3 * one.k, d: 0.7 * one.d},
+        initial={f: d / one.d * one.u, v: 0.2 * one.v},
+        guess={x: one.x},
+    )
+    run = dd.ensemble(model, TIMES[:20] * one.time, realizations=1, sensitivities=[k, d])
+    slopes = [run.sensitivities[name]["y"] * unit / one.x for name, unit in (("k", one.k), ("d", one.d))]
+    return np.array([run.mean["y"] / one.x, run.mean["z"] / one.u, *slopes])
+
+
+@pytest.mark.parametrize("one", [EXTREME, *SETS.values()], ids=["extreme", *SETS])
+def test_sensitivities_of_starts_that_equations_decide(one):
+    agree(start_from_an_output(one), start_from_an_output(ONE), 1e-6)
 
 
 @cache
@@ -191,6 +239,43 @@ def test_likelihoods_and_states(one):
     agree(states, right, 1e-4)
 
 
+@cache
+def search_widely(one):
+    """A nonlinear spring: means over disturbances, pieces, profiles, priors."""
+    start = {name: dd.Parameter(value * unit) for name, value, unit in ((k, 1.0, one.k), (d, 0.7, one.d))}
+    start[b] = dd.Parameter(1.2 * one.b, prior=dd.Normal(0.9 * one.b, 0.2 * one.b))
+    spring = {"parameters": start, "outputs": {"y": x}}
+    plain = mass(one, -0.3 * (x / one.x) ** 3, **spring)
+    driven = mass(one, w / one.w - 0.3 * (x / one.x) ** 3, disturbances={w: push(one)}, **spring)
+    means = dd.fit(driven, measure(one), free=[k, d, b], criterion=dd.SimulationPEM(realizations=8), rng=3)
+    pieces = dd.fit(plain, measure(one), free=[k, d, b], criterion=dd.OutputError(segments=3))
+    interval = dd.profile(pieces, ["k"], points=2).curves["k"].interval
+    return np.concatenate([*describe(means, one), *describe(pieces, one), np.array(interval) / one.k])
+
+
+@pytest.mark.parametrize("one", [EXTREME], ids=["extreme"])
+def test_means_pieces_priors_and_profiles(one):
+    np.testing.assert_allclose(search_widely(one), search_widely(ONE), rtol=1e-4)
+
+
+@cache
+def look_at_information(one):
+    """Of a nonlinear likelihood, in units of the parameters."""
+    start = {k: 1.0 * one.k, d: 0.7 * one.d, b: 1.2 * one.b}
+    noise = {"disturbances": {w: push(one)}, "measurement_noise": {"y": 0.02 * one.x}}
+    model = mass(one, w / one.w - 0.3 * (x / one.x) ** 3, parameters=start, outputs={"y": x}, **noise)
+    cost = dd.evaluate(model, measure(one), free=[k, d, b], criterion=dd.Likelihood(method="laplace"))
+    size = np.array([one.k, one.d, one.b])
+    return cost.gradient * size, cost.curvature * np.outer(size, size)
+
+
+@pytest.mark.parametrize("one", [Units(k=1e-9), Units(k=1e-15, d=1e-15), Units(b=1e15)], ids=["nano", "tiny", "huge"])
+def test_the_information_of_a_nonlinear_likelihood(one):
+    """Its differences had steps of 1e-9 at least, so that a capacitance had the wrong standard error."""
+    for found, truth in zip(look_at_information(one), look_at_information(ONE), strict=True):
+        np.testing.assert_allclose(found, truth, rtol=1e-6)
+
+
 def late(one):
     """x' = u − k x(t − T)."""
     rate = u / one.u - k / one.k * dd.delay(x, T) / one.x
@@ -248,6 +333,21 @@ def test_an_instant_in_seconds_since_1970(solver):
         truth = np.maximum(times - instant, 0.0)
         np.testing.assert_allclose(begun["v"], truth, atol=1e-6)
         np.testing.assert_allclose(begun["x"], truth**2 / 2, atol=1e-5)
+
+
+@pytest.mark.parametrize("second", [1.0, 1e6], ids=["seconds", "microseconds"])
+def test_pieces_since_1970(second):
+    """A piece ends at its end, not at a sample that is near it compared with the time since 1970."""
+    found = []
+    for begin in (0.0, EPOCH * second):
+        times = begin + np.arange(81) * 0.125 * second
+        outputs = {"y": simulate_plainly(mass) + NOISE}
+        data = dd.Dataset(times, inputs={"u": dd.Signal(times, PUSH, "zoh")}, outputs=outputs)
+        one = Units(time=second)
+        start = {k: 1.0, d: 0.7, b: 1.2}
+        model = mass(one, parameters=start, outputs={"y": x})
+        found.append(describe(dd.fit(model, data, free=[k, d, b], criterion=dd.OutputError(segments=3)), one))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4)
 
 
 def tanks(h, q, s, t, e):

@@ -3,6 +3,9 @@
 Each class names the stage of the pipeline that refused, so that a caller can tell a typing mistake in a model from a
 broken data file or a simulation that could not go on. All are `DaedalError`, and those about wrong arguments are
 `ValueError` too.
+
+A `RefusalError` lies in model, data or arguments and comes again with them: whoever has another way to go may catch it.
+What only the machine lacks (`OutOfMemoryError`) is none: taken for a property of the model, it would alter results.
 """
 
 import re
@@ -31,6 +34,8 @@ Result = TypeVar("Result")
 
 LONGEST = 4000  # characters of a sentence
 MOST_ENTRIES = 1_000_000  # of a list that users give: iterators need not end, and nobody can stop Python counting
+SPEECHLESS = "It failed without saying why."
+SHORTAGES = "bad_alloc", "can't start new thread"  # what CasADi and Python say in a RuntimeError, without memory
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -55,7 +60,7 @@ class DaedalError(Exception):
     """
 
     def __init__(self, sentence: str, remedy: str) -> None:
-        sentence, remedy = _make_printable(sentence), _make_printable(remedy)
+        sentence, remedy = _make_printable(sentence) or SPEECHLESS, _make_printable(remedy)
         super().__init__(sentence, remedy)
         self.sentence = sentence
         self.remedy = remedy
@@ -64,43 +69,51 @@ class DaedalError(Exception):
         return f"{self.sentence} {self.remedy}"
 
 
-class ExpressionError(DaedalError, TypeError):
+class RefusalError(DaedalError):
+    """A failure for a reason in model, data or arguments: it comes each time."""
+
+
+class OutOfMemoryError(DaedalError, MemoryError):
+    """Work that needs more memory than is left now."""
+
+
+class ExpressionError(RefusalError, TypeError):
     """An expression that cannot be formed or read."""
 
 
-class ModelError(DaedalError, ValueError):
+class ModelError(RefusalError, ValueError):
     """A model whose declaration contradicts itself."""
 
 
-class DataError(DaedalError, ValueError):
+class DataError(RefusalError, ValueError):
     """A signal, data set or data file that cannot be used as given."""
 
 
-class StructureError(DaedalError, ValueError):
+class StructureError(RefusalError, ValueError):
     """Equations that do not determine the unknowns."""
 
 
-class InitialValueError(DaedalError, ValueError):
+class InitialValueError(RefusalError, ValueError):
     """Values at the start that contradict the equations, or that could not be found."""
 
 
-class SimulationError(DaedalError, ValueError):
+class SimulationError(RefusalError, ValueError):
     """A simulation that was asked for in a way that cannot work."""
 
 
-class EstimationError(DaedalError, ValueError):
+class EstimationError(RefusalError, ValueError):
     """An estimation that was asked for in a way that cannot work, or that could not begin."""
 
 
-class StudyError(DaedalError, ValueError):
+class StudyError(RefusalError, ValueError):
     """A study of many runs that was asked for in a way that cannot work, or whose journal cannot be used."""
 
 
-class ProjectError(DaedalError, ValueError):
+class ProjectError(RefusalError, ValueError):
     """A project file that cannot be used as it is, with the line to look at."""
 
 
-class ReportError(DaedalError, ValueError):
+class ReportError(RefusalError, ValueError):
     """A table, picture or report that was asked for in a way that cannot work."""
 
 
@@ -145,9 +158,20 @@ def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Resu
             except Exception as error:
                 if was_pressed():
                     raise KeyboardInterrupt(sentence) from error
+                refuse_shortage(error, verb.__name__)
                 raise
 
     return run_within(say_what_is_kept, verb)
+
+
+def refuse_shortage(error: Exception, work: str) -> None:
+    """Say it in a sentence, if an error tells that memory is gone; nothing happens to others, nor to one of ours."""
+    lacks = isinstance(error, RuntimeError) and any(word in str(error) for word in SHORTAGES)
+    if (lacks or isinstance(error, MemoryError)) and not isinstance(error, DaedalError):
+        raise OutOfMemoryError(
+            f"{work} ran out of memory: {tell_reason(error)}.",
+            "End other programs, or ask for less: fewer samples, realizations or free parameters.",
+        ) from error
 
 
 _PRESSED: list[int] = []  # signals of Ctrl-C since the outermost verb began; only the main thread gets any
@@ -252,6 +276,11 @@ def quoted(names: Iterable[str], most: int = 8) -> str:
 def counted(count: int, noun: str) -> str:
     """A count with its noun: 1 equation, 3 equations."""
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def tell_reason(error: BaseException) -> str:
+    """What an error says, to end a sentence with; its class, where it says nothing."""
+    return str(error).rstrip(". \n") or type(error).__name__
 
 
 def often(count: int) -> str:

@@ -1,5 +1,6 @@
 """What may be read as a file: an ordinary one, and not more of it than a limit."""
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,14 @@ def check_file(path: Any, error: type[DaedalError], opening: str, largest: int) 
     if status.st_size > largest:
         raise error(f"{opening} has {_count(status.st_size)}, more than {_count(largest)}.", "Divide it.")
     return path
+
+
+def resolve(path: str | Path) -> Path:
+    """Where a path leads, whatever the working folder will be; as it is where that folder is gone."""
+    try:
+        return Path(os.path.realpath(path))
+    except FileNotFoundError:
+        return Path(path)
 
 
 def is_file(path: Path) -> bool:

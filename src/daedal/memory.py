@@ -9,18 +9,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from daedal.errors import DaedalError
+from daedal.errors import OutOfMemoryError
 
 SHARE = 0.9  # of what is available
+SMALL = 1 << 24  # bytes for which no one need be asked
 ROOT = Path("/")
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-def check_memory(needed: float, error: type[DaedalError], subject: str, remedy: str) -> None:
+def check_memory(needed: float, subject: str, remedy: str) -> None:
     """Refuse what needs more bytes than there are: `subject` ends up before "needs about 7.5 TiB of memory"."""
+    if needed <= SMALL:
+        return
     available = find_available()
     if available is not None and needed > SHARE * available:
-        raise error(
+        raise OutOfMemoryError(
             f"{subject} needs about {format_bytes(needed)} of memory, but only {format_bytes(available)} are left.",
             remedy,
         )

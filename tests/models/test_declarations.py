@@ -204,6 +204,10 @@ BAD = {
     ),
     "covariance number": (two({("level", "flow"): 1}), "must be a 2×2 covariance matrix, got 1"),
     "covariance not symmetric": (two({("level", "flow"): [[1, 2], [0, 9]]}), "must be symmetric and positive definite"),
+    "covariance not symmetric, in tiny units": (
+        two({("level", "flow"): [[1e-12, 5e-13], [0, 1e-12]]}),
+        "must be symmetric and positive definite",
+    ),
     "covariance indefinite": (two({("level", "flow"): [[1, 2], [2, 1]]}), "must be symmetric and positive definite"),
     "covariance NaN": (two({("level", "flow"): [[1, np.nan], [np.nan, 1]]}), "must be symmetric and positive definite"),
     "noise twice": (two({("level", "flow"): np.eye(2), "flow": 1}), "The measurement noise of 'flow' is given twice"),

@@ -5,7 +5,7 @@ import pytest
 
 import daedal as dd
 from daedal import der, memory
-from daedal.errors import DaedalError, ModelError, SimulationError
+from daedal.errors import DaedalError, ModelError, OutOfMemoryError, SimulationError
 
 x, y, u, w, k, a = dd.symbols("x y u w k a")
 TIMES = np.arange(11) * 0.1
@@ -98,19 +98,19 @@ def test_a_grid_that_is_too_coarse_is_noted_with_numbers(verb):
 
 
 def test_too_much_memory_is_refused_before_anything_is_done():
-    with pytest.raises(SimulationError, match=r"'lag' needs about 4\.37 TiB of memory, but .*variables=\[.*ensemble"):
+    with pytest.raises(OutOfMemoryError, match=r"'lag' needs about 4\.37 TiB of memory, but .*variables=\[.*ensemble"):
         run(times=np.arange(10_001) * 0.1, realizations=10**7 * 3 // 2)
 
 
 def test_fewer_variables_need_less_memory():
-    with pytest.raises(SimulationError, match=r"needs about 2\.18 TiB"):
+    with pytest.raises(OutOfMemoryError, match=r"needs about 2\.18 TiB"):
         run(times=np.arange(10_001) * 0.1, realizations=10**7 * 3 // 2, variables=["x"])
 
 
 def test_too_much_memory_for_an_ensemble(monkeypatch):
     """Moments of many values at many times are refused as well, before the work."""
     monkeypatch.setattr(memory, "find_available", lambda: 20e6)
-    with pytest.raises(SimulationError, match=r"needs about \d+(\.\d)? MiB of memory, but only 19\.1 MiB are left"):
+    with pytest.raises(OutOfMemoryError, match=r"needs about \d+(\.\d)? MiB of memory, but only 19\.1 MiB are left"):
         run(verb=dd.ensemble, times=np.arange(20_001) * 0.1, values=[{"k": 1.0 + 0.01 * i} for i in range(50)])
 
 

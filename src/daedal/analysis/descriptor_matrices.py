@@ -13,7 +13,7 @@ from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
 from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
-from daedal.errors import DaedalError, ModelError, StructureError, counted, interruptible, often, quoted, show
+from daedal.errors import ModelError, RefusalError, StructureError, counted, interruptible, often, quoted, show
 from daedal.linear import SingularPencilError, StandardForm, balance, find_eigenvalues, reduce_to_standard_form
 from daedal.models import Model
 
@@ -184,7 +184,7 @@ def check_points(s: Any) -> np.ndarray:
     return points
 
 
-class MissingPackageError(DaedalError, ImportError):
+class MissingPackageError(RefusalError, ImportError):
     """An optional package that is needed and not there."""
 
 

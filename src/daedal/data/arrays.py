@@ -101,7 +101,7 @@ def check_numbers(label: str, given: ArrayLike) -> Array:
     if isinstance(given, range):  # of numbers that are nowhere yet
         from daedal.memory import check_memory
 
-        check_memory(2 * 8.0 * len(given), DataError, f"A range of {len(given):.3g} {label}", "Give fewer samples.")
+        check_memory(2 * 8.0 * len(given), f"A range of {len(given):.3g} {label}", "Give fewer samples.")
     try:
         array = np.asarray(given)
     except ValueError:

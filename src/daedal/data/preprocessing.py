@@ -88,7 +88,7 @@ def make_grid(start: float, end: float, step: float) -> Array:
         )
     count = float(end - start) / step + SAME
     remedy = "Give a longer step."
-    check_memory(COPIES * 8 * count, DataError, f"A grid of {count:.3g} samples, {short(step)} apart,", remedy)
+    check_memory(COPIES * 8 * count, f"A grid of {count:.3g} samples, {short(step)} apart,", remedy)
     return start + step * np.arange(int(count) + 1, dtype=np.float64)
 
 

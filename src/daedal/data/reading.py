@@ -29,8 +29,8 @@ from daedal.data.dataset import NONE, Dataset
 from daedal.data.header_units import Label, read_labels
 from daedal.data.signal import IntersampleChoice
 from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
-from daedal.errors import DataError, is_one_of, quoted, show
-from daedal.files import check_file, limit_lines
+from daedal.errors import DataError, is_one_of, quoted, show, tell_reason
+from daedal.files import check_file, limit_lines, resolve
 from daedal.memory import check_memory
 
 MISSING = {"", "nan", "na"}
@@ -315,7 +315,7 @@ def _check_size(path: Path, rows: int, read: int, columns: int) -> None:
         # A compressed file has read more than its size, and tells of the next doubling only.
         expected = rows * max(path.stat().st_size / read, 2.0)
         needed, subject = COPIES * 8.0 * (columns + 1) * expected, f"what is read of about {expected:.2g} rows"
-        check_memory(needed, DataError, subject, "Divide the file, or read fewer columns.")
+        check_memory(needed, subject, "Divide the file, or read fewer columns.")
 
 
 def _list_rows(reader: Any) -> Iterator[tuple[list[str], int]]:
@@ -339,13 +339,13 @@ def _open(path: Path) -> Iterator[TextIO]:
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield cast(TextIO, file)
     except FileNotFoundError:
-        raise DataError(f"there is no such file in '{path.parent.absolute()}'.", "Check the path.") from None
+        raise DataError(f"there is no such file in '{resolve(path.parent)}'.", "Check the path.") from None
     except PermissionError:
         raise DataError("you may not read it.", "Ask its owner, or copy it.") from None
     except UnicodeDecodeError:
         raise DataError(f"the file cannot be read: {_explain_bytes(path)}.", UTF_8) from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise DataError(f"the file cannot be read: {error}.", UTF_8) from None
+        raise DataError(f"the file cannot be read: {tell_reason(error)}.", UTF_8) from None
 
 
 def _explain_bytes(path: Path) -> str:

@@ -85,7 +85,7 @@ def sample_path(
 def _check_size(times: int, states: int) -> None:
     """Factors and transitions of all steps are at hand at once."""
     needed = 8.0 * times * (2 * states**2 + 4 * states + 4)
-    check_memory(needed, ModelError, f"A path of {times:.3g} times", "Take fewer times, or one piece after the other.")
+    check_memory(needed, f"A path of {times:.3g} times", "Take fewer times, or one piece after the other.")
 
 
 @lru_cache(maxsize=64)

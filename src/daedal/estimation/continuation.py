@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from daedal.data import Dataset, short
-from daedal.errors import DaedalError, quoted
+from daedal.errors import RefusalError, quoted
 from daedal.estimation.problem import Coordinates, draw_hypercube, has_finite_bounds
 from daedal.estimation.result import Fit
 from daedal.models import Model
@@ -68,7 +68,7 @@ def list_local_starts(fit: Fit, space: Coordinates, data: Sequence[Dataset], see
     lower, upper = space.bounds
     distinct: list[np.ndarray] = []
     for point in (np.clip(point, lower, upper) for point in points):
-        if not any(np.allclose(point, other, rtol=1e-6, atol=1e-12) for other in distinct):
+        if not any(np.allclose(point, other, rtol=1e-6, atol=0.0) for other in distinct):
             distinct.append(point)
     return distinct
 
@@ -97,7 +97,7 @@ def _continue_values(fit: Fit, data: Dataset) -> Mapping[str, float]:
     inputs = {name: signal for name, signal in data.inputs.items() if name in {str(one) for one in fit.model.inputs}}
     try:
         at = simulate(fit.model.with_parameters(dict(fit.values(place))), [own.t0, data.t0], inputs=inputs)
-    except DaedalError:
+    except RefusalError:
         return {}
     return {parameter: float(at[name][-1]) for name, parameter in alone.items()} if at.status.ok else {}
 

@@ -29,6 +29,7 @@ from daedal.estimation.problem import (
 )
 from daedal.estimation.result import Attempt, Course, Estimate, Fit, LocalMinimum, Making
 from daedal.estimation.search import (
+    NoStartError,
     Outcome,
     Trial,
     Uncertainty,
@@ -128,9 +129,10 @@ def fit(
     for note in (*notes, *objective.capabilities.notes):
         # Before the work, which may be long; marked, as whoever prints the table has them there too.
         LOGGER.warning("%s: %s", problem.system.model.name, note, extra={"in_table": True})
-    outcome = search(objective, points, refuse_suspicious)
-    if outcome is None:
-        raise _explain_failure(objective, points)
+    try:
+        outcome = search(objective, points, refuse_suspicious)
+    except NoStartError as reason:
+        raise _explain_failure(str(reason), len(points)) from None
     given = starts is not None and not isinstance(starts, (LatinHypercube, Grid))
     start = points[0] if given else problem.coordinates.start
     try:
@@ -148,9 +150,8 @@ def _tell_making(objective: Objective, seconds: float) -> Making:
     return Making(date, seconds, steps, error, FrozenMapping(list_versions()))
 
 
-def _explain_failure(objective: Objective, points: Sequence[np.ndarray]) -> EstimationError:
-    reason = objective(points[0]).failure
-    where = "any of the starts" if len(points) > 1 else "the start values"
+def _explain_failure(reason: str, starts: int) -> EstimationError:
+    where = "any of the starts" if starts > 1 else "the start values"
     return EstimationError(
         f"The cost is infinite at {where}: {reason}",
         "Look at the model there with simulate(...), and start from other values or bounds.",
@@ -353,7 +354,8 @@ def measure_fit(y: np.ndarray, predicted: np.ndarray) -> float:
 def _describe_end(outcome: Outcome, interrupted: bool) -> Status:
     count = counted(outcome.evaluations, "evaluation")
     if interrupted:
-        sentence = f"Interrupted after {count}: these are the best values so far."
+        why = "".join(f" {note[0].upper()}{note[1:]}" for note in outcome.notes)
+        sentence = f"Interrupted after {count}: these are the best values so far.{why}"
         return Status(False, sentence, "Run it again to finish.", interrupted=True)
     if outcome.notes:
         return Status(

@@ -29,7 +29,7 @@ from daedal.disturbances import scale_noise, stretch_noise
 from daedal.errors import quoted
 from daedal.estimation.criteria import Criterion, Evaluation
 from daedal.estimation.problem import Coordinate, Problem
-from daedal.estimation.search import Uncertainty, add_priors, assess_uncertainty, find_directions, search
+from daedal.estimation.search import NoStartError, Uncertainty, add_priors, assess_uncertainty, find_directions, search
 from daedal.experiments import list_relative
 from daedal.models import Model, Parameter, as_tuple
 from daedal.symbolic import Expression, symbol
@@ -84,8 +84,9 @@ def find_contradiction(
     smaller = replace(enlarged, coordinates=enlarged.coordinates.hold(others, start))
     start = smaller.coordinates.start
     first = np.concatenate([problem.coordinates.start, start[point.size :]])  # wrong noise may have led far away
-    outcome = search(add_priors(criterion.objective(smaller), start), [start, first])
-    if outcome is None:
+    try:
+        outcome = search(add_priors(criterion.objective(smaller), start), [start, first])
+    except NoStartError:
         return None
     evaluation, nothing = outcome.evaluation, np.zeros((start.size, start.size))
     errors = assess_uncertainty(evaluation, smaller.coordinates, nothing, {}, None)

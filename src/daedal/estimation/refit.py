@@ -23,7 +23,7 @@ from daedal.estimation.continuation import (
 from daedal.estimation.criteria import Forecast, Objective, describe
 from daedal.estimation.problem import Coordinate, Coordinates, Problem, label_experiments
 from daedal.estimation.result import Fit
-from daedal.estimation.search import add_priors, forgive_failures, search
+from daedal.estimation.search import NoStartError, add_priors, forgive_failures, search
 from daedal.systems import build
 
 HELD = "local values are those of the fit there, which predict better than any estimated on these data"
@@ -139,13 +139,14 @@ def predict_outputs(fitted: FittedProblem, steps: Sequence[int] = ()) -> tuple[F
 def _estimate_locals(fitted: FittedProblem) -> FittedProblem:
     problem, objective = fitted.problem, _restore(fitted)
     starts = list_local_starts(fitted.fit, problem.coordinates, problem.data, problem.seed)
-    outcome = search(objective, starts)
-    if outcome is None:
+    try:
+        outcome = search(objective, starts)
+    except NoStartError as reason:
         raise EstimationError(
             f"The local parameters {quoted(problem.coordinates.parameters)} could not be estimated on these data: "
-            f"{objective(fitted.point).failure}",
+            f"{reason}",
             "Look at the model there with simulate(...).",
-        )
+        ) from None
     note = f"estimated again on these data: {', '.join(problem.coordinates.names)}; the others are those of the fit"
     best = f"the best of {len(outcome.minima)} minima that {len(starts)} starts ended in"
     notes = (note, best) if len(outcome.minima) > 1 else (note,)

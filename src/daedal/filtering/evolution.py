@@ -147,7 +147,7 @@ class StochasticModel:
             f"{counted(directions, 'free parameter')}, about {operations:.1g} operations,"
         )
         remedy = "Free fewer parameters, divide the model into fewer cells, or take OutputError() or SimulationPEM()."
-        check_memory(needed, EstimationError, subject, remedy)
+        check_memory(needed, subject, remedy)
 
     def _check_finite(self, matrices: Mapping[str, Dual], point: Point) -> None:
         """A root of a negative number, or a division by zero, is said before it spoils a decomposition."""

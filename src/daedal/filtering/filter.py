@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.errors import EstimationError, counted
+from daedal.errors import counted
 from daedal.filtering.evolution import Evolution
 from daedal.filtering.large import Measurements, Stretch, discretize, make_reset, run_low_rank_filter
 from daedal.filtering.timeline import Timeline
@@ -141,7 +141,7 @@ def _check_size(line: Timeline, columns: Dual, keep: Keep) -> None:
     operations = _count_operations(n, count) * (1 + 2 * directions) * line.events.row.size
     work = f"{line.events.row.size:.3g} events, up to {operations:.1g} operations,"
     subject = f"The filter of {counted(n, 'state')} over {work}"
-    check_memory(needed, EstimationError, subject, "Give fewer samples, data.resample(step) say.")
+    check_memory(needed, subject, "Give fewer samples, data.resample(step) say.")
 
 
 def _count_operations(n: int, columns: int) -> float:

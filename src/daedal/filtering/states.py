@@ -202,7 +202,7 @@ def _check_times(system: System, queries: np.ndarray) -> None:
     """Refuse more times than can be held, and say it where there are so many that they take long."""
     size, seconds = PER_TIME
     subject = f"An estimate of the states of model '{system.model.name}' at {queries.size:.3g} times"
-    check_memory(size * queries.size, EstimationError, subject, "Give fewer times.")
+    check_memory(size * queries.size, subject, "Give fewer times.")
     work = f"Estimating states of model '{system.model.name}' at {queries.size:.3g} times"
     announce(work, seconds * queries.size, "to make it shorter, give fewer times")
 

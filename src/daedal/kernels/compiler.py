@@ -1,7 +1,7 @@
 """LLVM text → machine code in this process, through the cache on disk.
 
-The key of an object is a hash of the text, the processor with its features, the version of llvmlite and how far the
-text is optimised. A hit only links the stored object; a miss parses the text, optimises it for the host and stores the
+The key of an object is a hash of the text, the processor with its features, the version of llvmlite and how the text is
+optimised. A hit only links the stored object; a miss parses the text, optimises it for the host and stores the
 result.
 """
 
@@ -20,6 +20,8 @@ QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what i
 SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
 
+# The text is vectorised already, and long loop bodies gain nothing from unrolling.
+TUNING = dict.fromkeys(("loop_vectorization", "slp_vectorization", "loop_interleaving", "loop_unrolling"), False)
 UNOPTIMISED = "; quick\n"  # how its text begins, which tells it from the other
 
 _lock = Lock()
@@ -97,11 +99,11 @@ def _announce(text: str) -> None:
 
 
 def make_key(text: str, target: Target) -> str:
-    """What identifies an object: the text, the processor, the version of the compiler and how far it optimises."""
+    """What identifies an object: the text, the processor, the version of the compiler and how it optimises."""
     import llvmlite
 
-    level = str(choose_level(text))
-    parts = (text, target.triple, target.processor, target.features, llvmlite.__version__, level)
+    recipe = (choose_level(text), sorted(TUNING.items()))
+    parts = (text, target.triple, target.processor, target.features, llvmlite.__version__, repr(recipe))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
@@ -129,12 +131,10 @@ def build(text: str, target: Target) -> bytes:
 
 
 def _choose_tuning(llvm: Any, level: int) -> Any:
-    """Options of the optimiser: the text is vectorised already, and long loop bodies gain nothing from unrolling."""
+    """Options of the optimiser."""
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = False
-    options.slp_vectorization = False
-    options.loop_interleaving = False
-    options.loop_unrolling = False
+    for name, value in TUNING.items():
+        setattr(options, name, value)
     return options
 
 

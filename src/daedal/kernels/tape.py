@@ -13,7 +13,7 @@ from typing import NamedTuple, final
 
 import casadi as ca
 
-from daedal.errors import ExpressionError
+from daedal.errors import ExpressionError, refuse_shortage
 
 UNARY = (
     "neg", "sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
@@ -178,6 +178,7 @@ def _expand(function: ca.Function) -> ca.Function:
     try:
         return function.expand()
     except RuntimeError as cause:
+        refuse_shortage(cause, f"Function '{function.name()}'")
         raise ExpressionError(
             f"Function '{function.name()}' cannot be written as a sequence of scalar operations.",
             "Use a function of SX symbols without calls of solvers, splines or external functions.",

@@ -63,6 +63,22 @@ def differentiate_factor(L: np.ndarray, dQ: np.ndarray) -> np.ndarray:
     return np.tril(result)
 
 
+def invert_semidefinite(matrix: np.ndarray, rank: float = 1e-15) -> np.ndarray:
+    """An inverse of a symmetric matrix, without directions in which it vanishes, judged in units of its own diagonal.
+
+    Judged in units of a user's, the number that is measured in the largest would be all that is left.
+
+    Examples
+    --------
+    >>> invert_semidefinite(np.array([[4e30, 0.0], [0.0, 2e-30]]))
+    array([[2.5e-31, 0.0e+00],
+           [0.0e+00, 5.0e+29]])
+    """
+    diagonal = np.diag(matrix)
+    size = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    return np.linalg.pinv(matrix / size[:, None] / size, rcond=rank, hermitian=True) / size[:, None] / size
+
+
 def _factor_stack(Q: np.ndarray) -> np.ndarray:
     """Plain Cholesky of the scaled stack where all of it is clearly definite, else one by one."""
     deviation = np.sqrt(np.maximum(np.diagonal(Q, axis1=-2, axis2=-1), 0.0))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from daedal.errors import ModelError, nearest, quoted, show
+from daedal.files import resolve
 from daedal.modelica import rumoca_child
 from daedal.modelica.refusals import explain_compile_error, explain_syntax_error
 from daedal.modelica.source import Source
@@ -76,7 +77,7 @@ def _ask(source: Source, model: str | None) -> dict[str, Any]:
     """The answer of rumoca in a process of its own; where no Python can be started, in this one."""
     if not sys.executable or getattr(sys, "frozen", False):
         return rumoca_child.answer(source.text, model)
-    path = [str(Path(folder).absolute()) for folder in sys.path]
+    path = [str(resolve(folder)) for folder in sys.path]
     request = {"text": source.text, "model": model, "path": path, "memory": MEMORY, "seconds": SECONDS}
     # Isolated, so that no module of the folder the user is in can stand in for one of Python's.
     command = [sys.executable, "-I", "-S", str(Path(rumoca_child.__file__))]

@@ -12,6 +12,7 @@ from daedal.errors import ModelError, counted, list_entries, quoted, show
 from daedal.models.parameter import as_parameter
 from daedal.symbolic import NAME, RESERVED, Equation, Expression, as_expression, find_operator
 
+TYPED = 1e-5  # of two deviations: by which covariances that are written twice may differ
 UNWRITABLE = re.compile(r"[\ud800-\udfff]")  # what no file and no terminal takes
 
 
@@ -221,6 +222,12 @@ def _check_accuracy(value: Any, name: str | tuple[str, ...]) -> Any:
     return float(expression)
 
 
+def _is_symmetric(array: np.ndarray) -> bool:
+    """To the digits that people type, in units of the deviations."""
+    deviations = np.sqrt(np.abs(np.diag(array)))
+    return bool(np.all(np.abs(array - array.T) <= TYPED * np.outer(deviations, deviations)))
+
+
 def _check_covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
     count = len(names)
     array = _as_numbers(value)
@@ -229,7 +236,7 @@ def _check_covariance(value: Any, names: tuple[str, ...]) -> np.ndarray:
             f"The measurement noise of {quoted(names)} must be a {count}×{count} covariance matrix, got {show(value)}.",
             "Give variances on its diagonal, in numbers.",
         )
-    if not np.all(np.isfinite(array)) or not np.allclose(array, array.T) or np.linalg.eigvalsh(array)[0] <= 0:
+    if not (np.all(np.isfinite(array)) and _is_symmetric(array) and np.linalg.eigvalsh(array)[0] > 0.0):
         raise ModelError(
             f"The covariance of the measurement noise of {quoted(names)} must be symmetric and positive definite, "
             f"got {show(value)}.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daedal.data import Dataset, read_csv
-from daedal.errors import DataError, nearest
+from daedal.errors import DataError, nearest, refuse_shortage, tell_reason
 from daedal.files import check_file
 from daedal.projects.project import DataBlock
 
@@ -76,7 +76,12 @@ def _read_parquet(path: Path) -> "pandas.DataFrame":
             "Write pip install pyarrow, or save the data as CSV.",
         ) from None
     except Exception as error:  # whatever the package that reads it raises
-        raise DataError(f"file '{path.name}' cannot be read: {error}.", "Save it again, or as CSV.") from None
+        raise _explain_unreadable(path, error) from None
+
+
+def _explain_unreadable(path: Path, error: Exception) -> DataError:
+    refuse_shortage(error, f"Reading file '{path.name}'")
+    return DataError(f"file '{path.name}' cannot be read: {tell_reason(error)}.", "Save it again, or as CSV.")
 
 
 def _read_netcdf(path: Path) -> "pandas.DataFrame":
@@ -87,7 +92,7 @@ def _read_netcdf(path: Path) -> "pandas.DataFrame":
             flat = [name for name, one in opened.variables.items() if one.ndim == 1]
             return opened[flat].to_dataframe().reset_index()
     except Exception as error:  # of HDF5, of xarray, of an index that cannot be made
-        raise DataError(f"file '{path.name}' cannot be read: {error}.", "Save it again, or as CSV.") from None
+        raise _explain_unreadable(path, error) from None
 
 
 def _read_matlab(path: Path) -> "pandas.DataFrame":
@@ -112,7 +117,7 @@ def _list_arrays(path: Path) -> dict[str, np.ndarray]:
 
         content: dict[str, Any] = loadmat(path)
     except Exception as error:  # of a damaged file
-        raise DataError(f"file '{path.name}' cannot be read: {error}.", "Save it again, or as CSV.") from None
+        raise _explain_unreadable(path, error) from None
     return {
         name: one
         for name, one in content.items()

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from daedal.data import Dataset, read_first_lines, read_numbers
-from daedal.errors import DaedalError, ProjectError, nearest, quoted
+from daedal.errors import ProjectError, RefusalError, nearest, quoted
 from daedal.projects.data_files import FRAMES, READERS, find_kind, read_frame
 
 CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
@@ -125,7 +125,7 @@ def _read_table(path: Path) -> Columns:
         )
     time, data = _find_clock(labels), None
     others = [label for label in labels if label != time]
-    with suppress(DaedalError):  # it will be refused later, with its line
+    with suppress(RefusalError):  # it will be refused later, with its line
         numbers = list(frame[others].select_dtypes("number").columns)
         data = Dataset.from_pandas(frame, time=time, outputs=numbers)
     return _sort_columns(time, others, ",", ".", data)
@@ -161,7 +161,7 @@ def _try_to_read(path: Path, time: str, columns: list[str], delimiter: str) -> t
     """With a decimal point or comma, without columns of words; None where something will be refused later."""
     found: dict[str, Dataset] = {}
     for decimal in (".", ","):
-        with suppress(DaedalError):
+        with suppress(RefusalError):
             found[decimal] = read_numbers(path, time, columns, delimiter, decimal)
             if len(found[decimal].outputs) == len(columns):
                 return decimal, found[decimal]

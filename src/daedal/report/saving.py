@@ -1,11 +1,12 @@
 """Files of figures: which endings there are, and a file that is there whole or not at all."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from daedal.errors import ReportError, nearest, show
+from daedal.files import resolve
 
 ENDINGS = (".html", ".svg", ".png", ".pdf")
 
@@ -40,13 +41,16 @@ def refuse_special(path: Path, what: str) -> None:
 
 
 def write_whole(path: Path, content: bytes, what: str = "The figure") -> Path:
-    """Write a file, which is renamed into place when it is complete; where the path is a link, the one it leads to."""
+    """Write a file, which is renamed into place when it is complete; where the path is a link, the one it leads to.
+
+    Until then it has a name of its own: others may be writing to the same place.
+    """
     refuse_special(path, what)
     try:
-        goal = Path(os.path.realpath(path))
-        unfinished = goal.with_name(f".{goal.name}.unfinished")
+        goal = resolve(path)
     except (OSError, ValueError):
-        goal, unfinished = path, path.with_name(f".{path.name}.unfinished")
+        goal = path
+    unfinished = goal.with_name(f".daedal-{uuid4().hex}")  # not longer than names may be
     try:
         unfinished.write_bytes(content)
         unfinished.replace(goal)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from daedal.errors import DaedalError
+from daedal.errors import RefusalError
 from daedal.report.layout import GREY, INK, break_title, is_crowded
 from daedal.report.picture import Axis, Band, Bars, Cells, Line, Panel, Picture, Points, Rule, Trace, Zone
 from daedal.report.saving import check_path, write_whole
@@ -25,7 +25,7 @@ try:
     from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter
 except ImportError:
 
-    class MissingPackageError(DaedalError, ImportError):
+    class MissingPackageError(RefusalError, ImportError):
         """An optional package that is needed and not there."""
 
     raise MissingPackageError(

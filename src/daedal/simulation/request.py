@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daedal import data, systems
+from daedal import data, memory, systems
 from daedal.errors import SimulationError, check_whole_number
 from daedal.experiments import Drive, describe_defaults, find_measured, match_drive, unite_units
 from daedal.models import Model
@@ -16,7 +16,7 @@ from daedal.systems import System, build
 if TYPE_CHECKING:
     from datetime import datetime
 
-SMALL = 1 << 24  # bytes for which no one need be asked
+SHORTEST = 1e-280  # of a simulation: its steps and rates must still be numbers
 PER_TIME = 400.0, 4e-6  # bytes and seconds for each time at which values are wanted, to find and keep steps: at least
 
 
@@ -53,6 +53,13 @@ def check_request(verb: str, model: Any, times: Any, inputs: Any, t0: Any) -> Re
 
 def make_request(system: System, drive: Drive) -> Request:
     """The simulation of a system under what drives it."""
+    span = drive.end - drive.start
+    if 0.0 < span < SHORTEST:
+        raise SimulationError(
+            f"The simulation of model '{system.model.name}' would last {span:.2g}, for parts of which there are no "
+            "numbers.",
+            "Measure time in a smaller unit.",
+        )
     system = systems.start_from_history(system, drive.start) if system.model.history else system
     notes = describe_defaults(system.model, drive.assumed)
     return Request(system, drive.times, make_forcing(system, drive.signals, drive.start, drive.end), notes)
@@ -75,17 +82,15 @@ def check_realizations(realizations: Any) -> int:
 
 def check_memory(system: System, needed: float, remedy: str) -> None:
     """Refuse a simulation whose results cannot be held, before it starts."""
-    if needed > SMALL:
-        from daedal import memory
-
-        memory.check_memory(needed, SimulationError, f"The simulation of model '{system.model.name}'", remedy)
+    if needed > memory.SMALL:
+        memory.check_memory(needed, f"The simulation of model '{system.model.name}'", remedy)
 
 
 def check_times(system: System, times: np.ndarray) -> None:
     """Refuse more times than steps can be held for, and say it where there are so many that they take long."""
     size, seconds = PER_TIME
     check_memory(system, size * times.size, "Ask for fewer times.")
-    if size * times.size > SMALL:
+    if size * times.size > memory.SMALL:
         from daedal.progress import announce
 
         work = f"Simulating '{system.model.name}' at {times.size:.3g} times"

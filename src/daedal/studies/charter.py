@@ -16,12 +16,12 @@ from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple, final
 
-from daedal.errors import DaedalError, StudyError
+from daedal.errors import RefusalError, StudyError, tell_reason
+from daedal.files import resolve
 
 CONVERGED, STOPPED, FAILED, DIED = "converged", "stopped", "failed", "died"  # how a run ended
 OWN = "__main__"
@@ -67,7 +67,7 @@ class Charter:
 def write_charter(function: str, content: Any, owners: Sequence[type] = ()) -> Charter:
     """A charter with what JSON can hold, and the homes of classes that are not daedal's own."""
     homes = {kind.__module__: None for kind in owners if not kind.__module__.startswith("daedal.")}
-    folders = tuple(str(Path(folder or ".").resolve()) for folder in sys.path) if homes else ()
+    folders = tuple(str(resolve(folder)) for folder in sys.path) if homes else ()
     return Charter(function, json.dumps(content), tuple(homes), folders, version("daedal"))
 
 
@@ -108,7 +108,8 @@ def _import(name: str) -> None:
         import_module(name)
     except Exception as error:  # whatever a module of the user's does
         raise StudyError(
-            f"The module '{name}' cannot be imported by {socket.gethostname()}: {error}.", "Install it there too."
+            f"The module '{name}' cannot be imported by {socket.gethostname()}: {tell_reason(error)}.",
+            "Install it there too.",
         ) from None
 
 
@@ -133,7 +134,7 @@ def _run_safely(make: Make, number: int) -> Row:
     try:
         with _keep_quiet():
             row = make(number)
-    except DaedalError as error:
+    except RefusalError as error:
         row = Row(number, FAILED, str(error))
     except (MemoryError, OSError) as error:  # of the machine, not of the run
         told = ": ".join(filter(None, (type(error).__name__, str(error))))

@@ -19,10 +19,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol, final
 
 from daedal.errors import StudyError, often
+from daedal.files import resolve
 from daedal.jobs import collect
 from daedal.studies.charter import DIED, Charter, Row, check_portable, prepare, read_row
 from daedal.studies.worker import NAMES
@@ -228,7 +228,7 @@ class _Member(threading.Thread):
 
 
 def _make_environment() -> dict[str, str]:
-    folders = [str(Path(folder or ".").resolve()) for folder in sys.path]
+    folders = [str(resolve(folder)) for folder in sys.path]
     return {**os.environ, **dict.fromkeys(NAMES, "1"), "PYTHONPATH": os.pathsep.join(folders)}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from daedal.data import Dataset
 from daedal.disturbances import derive_seed
-from daedal.errors import DaedalError, StudyError, quoted
+from daedal.errors import RefusalError, StudyError, quoted
 from daedal.estimation import (
     Fit,
     FittedProblem,
@@ -25,6 +25,7 @@ from daedal.estimation import (
     restore_objective,
     unpack_fit,
 )
+from daedal.linear import invert_semidefinite
 from daedal.studies.charter import CONVERGED, STOPPED, Charter, Make, Row, write_charter
 from daedal.studies.kinds import Outline, Run, StudyKind, read_kind, spell_kind
 from daedal.systems import build
@@ -119,7 +120,7 @@ def _find_steps(subject: Fit, run: Run) -> dict[str, float]:
         evaluation = restore_objective(FittedProblem(subject, problem, subject.point))(subject.point)
         inside = [k for k, one in enumerate(subject.estimates.values()) if not one.at_bound]
         H, g = evaluation.curvature[np.ix_(inside, inside)], evaluation.gradient[inside]
-        step = -np.linalg.lstsq(H, g, rcond=None)[0]
-    except (DaedalError, np.linalg.LinAlgError):
+        step = -invert_semidefinite(H) @ g
+    except (RefusalError, np.linalg.LinAlgError):
         return {}
     return {space.names[k]: float(value) for k, value in zip(inside, step, strict=True)}

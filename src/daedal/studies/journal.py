@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from daedal.errors import StudyError, counted, quoted, show
+from daedal.errors import StudyError, counted, quoted, show, tell_reason
 from daedal.studies.charter import DIED, Row
 
 APPLICATION = 0x64616564  # "daed"
@@ -362,7 +362,7 @@ def _explain(path: Path | None, count: Any = lambda: None) -> Iterator[None]:
         remedy = "Make room or mend that, and make the same call: it goes on."
         if "not a database" in str(error) or "malformed" in str(error):
             kept, remedy = "", "Take a copy of the file, or give another path."
-        raise StudyError(f"The journal '{path}' cannot be used: {error}.{kept}", remedy) from None
+        raise StudyError(f"The journal '{path}' cannot be used: {tell_reason(error)}.{kept}", remedy) from None
     except OSError as error:
         raise StudyError(
             f"The journal '{path}' cannot be used: {error.strerror or error}.",

@@ -5,6 +5,7 @@ from .initial_sensitivity import differentiate_initial_values
 from .initial_modes import fill_exogenous, settle_modes, solve_sliding
 from .initialization import InitialValues, find_initial_values, find_places
 from .reduction import DelayedValue, Reduction
+from .regularity import solve_in_any_units
 from .sliding import Sliding, find_sliding
 from .switched_reduction import refuse_impacts, refuse_loops, trace_definitions
 from .switching import Bend, Known, Switch, Switching, Table, split_line, take_out_switches
@@ -16,5 +17,5 @@ __all__ = [
     "Switching", "System", "Table", "build", "describe_dead_point", "differentiate_initial_values", "fill_exogenous",
     "find_groups", "find_initial_values", "find_places", "find_sliding", "keep_kinks", "make_units", "measure_sizes",
     "moves_the_mean", "refuse_impacts", "refuse_loops", "remove_zero_delays", "round_to_power", "settle_modes",
-    "solve_sliding", "split_line", "start_from_history", "take_out_switches", "trace_definitions",
+    "solve_in_any_units", "solve_sliding", "split_line", "start_from_history", "take_out_switches", "trace_definitions",
 ]

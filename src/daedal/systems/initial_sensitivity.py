@@ -12,6 +12,7 @@ import numpy as np
 
 from daedal.systems.initialization import InitialValues
 from daedal.systems.reduction import DeclaredStart
+from daedal.systems.regularity import solve_in_any_units
 from daedal.systems.system import System
 
 
@@ -37,7 +38,7 @@ def differentiate_initial_values(
     fixed = np.array(sorted(held), dtype=int)
     free = np.array([j for j in range(size) if j not in held], dtype=int)
     right = -(by_p @ directions + by_w @ exogenous_directions + by_z[:, fixed] @ dz[fixed])
-    dz[free] = np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0] if free.size else dz[free]
+    dz[free] = solve_in_any_units(by_z[:, free], right) if free.size else dz[free]
     return dz
 
 

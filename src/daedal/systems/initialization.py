@@ -18,7 +18,7 @@ from daedal.data import FrozenMapping
 from daedal.errors import InitialValueError, nearest
 from daedal.systems.consistency import Consistency, Linearization, make_units
 from daedal.systems.reduction import DeclaredStart
-from daedal.systems.regularity import find_rank
+from daedal.systems.regularity import solve_shortest
 from daedal.systems.system import System, describe_dead_point
 
 CONSISTENT = 1e-9  # scaled residual below which values count as consistent
@@ -174,7 +174,7 @@ def _solve(
         weight, units = _weigh(at, rows), make_units(at.reach[free])
         with np.errstate(over="ignore"):  # by an equation whose slopes have all but vanished
             matrix, right = jacobian[:, free] / weight[:, None] * units, -at.residual[rows] / weight
-        step = units * _solve_least_norm(matrix, right)
+        step = units * solve_shortest(matrix, right)
         moved = _damp(problem, at, step, rows, free, weight)
         if moved is None:
             break
@@ -200,18 +200,6 @@ def _damp(problem, at, step, rows, free, size) -> Linearization | None:
         if isfinite(lowered) and lowered < merit * (1 - 1e-3 * 0.5**halving):
             return trial
     return None
-
-
-def _solve_least_norm(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The shortest least-squares solution; a plain solve where the matrix is square and regular."""
-    if not np.isfinite(matrix).all():
-        return np.zeros(matrix.shape[1])
-    if matrix.shape[0] == matrix.shape[1] and find_rank(matrix).rank == matrix.shape[0]:
-        return np.linalg.solve(matrix, right)
-    from scipy.linalg import lstsq
-
-    solution = lstsq(matrix, right, cond=1e-12, lapack_driver="gelsy")
-    return solution[0]  # pyright: ignore[reportOptionalSubscript]
 
 
 def _close(problem: Consistency, at: Linearization, guesses: Mapping[int, float]) -> tuple[Linearization, list[int]]:

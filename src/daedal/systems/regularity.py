@@ -15,6 +15,7 @@ REGULAR = 1e-9  # a reciprocal condition number above this needs no closer look
 PLAIN = 1e-3  # the same without scaling, which it then cannot spoil: entries of rows and columns differ too little
 SHARE = 1e-6  # of the largest in a null vector: what takes part in it
 SPARSE = 1e-9  # of the largest in a combined null vector: what is smaller is round-off
+LEAST_SHARE = 1e-12  # of the largest singular value of the scaled matrix, in a solution
 CLOSE = 2.0**-44  # of each argument: how far the points are at which round-off shows
 COUNT = 8  # of such points
 CHAINED = 16  # equations through which sizes are followed at most
@@ -79,6 +80,30 @@ def find_rank(matrix: np.ndarray, nearby: Callable[[], Sequence[np.ndarray]] = t
     u, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > SINGULAR * max(s.max(initial=0.0), 1e-300)))
     return Rank(rank, u[:, rank:], vt[rank:].T, rows)
+
+
+def solve_shortest(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The shortest least-squares solution; a plain solve where the matrix is square and regular."""
+    if not np.isfinite(matrix).all():
+        return np.zeros((matrix.shape[1], *right.shape[1:]))
+    if matrix.shape[0] == matrix.shape[1] and find_rank(matrix).rank == matrix.shape[0]:
+        return np.linalg.solve(matrix, right)
+    from scipy.linalg import lstsq
+
+    solution = lstsq(matrix, right, cond=LEAST_SHARE, lapack_driver="gelsy")
+    return solution[0]  # pyright: ignore[reportOptionalSubscript]
+
+
+def solve_in_any_units(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The same for a column or several, in units that balance the matrix.
+
+    In those of a user, numbers that are measured in large ones would be rounding beside the others.
+    """
+    if not (matrix.size and np.isfinite(matrix).all()):
+        return solve_shortest(matrix, right)
+    rows, columns = (scale.reshape(-1, 1) for scale in linear.equilibrate(matrix))
+    solution = columns * solve_shortest(rows * matrix * columns.T, rows * right.reshape(len(matrix), -1))
+    return solution.reshape(-1, *right.shape[1:])
 
 
 def scatter(point: Sequence[Any]) -> list[list[np.ndarray]]:

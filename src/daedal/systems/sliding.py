@@ -28,6 +28,7 @@ import numpy as np
 from daedal.analysis import Alias, Offsets
 from daedal.symbolic import Delayed, differentiate, find_operator, intern_symbol, jet, list_symbols, stack_symbols
 from daedal.systems.reduction import Reduction, prolong
+from daedal.systems.regularity import find_rank
 from daedal.systems.switching import Switch
 from daedal.systems.system import System, sample_points
 
@@ -161,7 +162,7 @@ def _find_effects(blended: Reduction, count: int, points: list[list[np.ndarray]]
             w = np.concatenate([others, sides[: modes - count], np.ones(count)])
             matrix = function(time, states, np.r_[top, np.zeros(count)], parameters, w).full()
             J = matrix[:rows, :tops]
-            if not np.isfinite(matrix).all() or np.linalg.matrix_rank(J) < tops:
+            if not np.isfinite(matrix).all() or find_rank(J).rank < tops:
                 continue
             for k in range(count):
                 effect, rate = matrix[:rows, tops + k], matrix[rows + k, :tops]

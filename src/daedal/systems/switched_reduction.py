@@ -8,6 +8,7 @@ import numpy as np
 from daedal.errors import ModelError
 from daedal.symbolic import Held, find_operator, intern_symbol, list_symbols, stack_symbols
 from daedal.systems.reduction import Reduction
+from daedal.systems.regularity import find_rank
 
 LOOP = 1e-9  # of its terms: an effect of a held value on its own sample below this is none
 
@@ -94,12 +95,10 @@ def refuse_loops(model: str, reduction: Reduction, points: list[list[np.ndarray]
     acts = np.zeros((len(prompt), len(prompt)), dtype=bool)
     for point in points:
         J, by_tops, by_held, tops = (part.full() for part in function(*point))
-        if np.isfinite(J).all() and np.linalg.matrix_rank(J) == len(J):
-            through = by_tops[rows] @ np.linalg.solve(J, tops[:, columns])
-            size = np.abs(by_held[np.ix_(rows, columns)]) + np.abs(by_tops[rows]).sum(axis=1, keepdims=True) * np.abs(
-                tops[:, columns]
-            ).max(axis=0, initial=0.0)
-            acts |= np.abs(by_held[np.ix_(rows, columns)] - through) > LOOP * size
+        if np.isfinite(J).all() and find_rank(J).rank == len(J):
+            moved, direct = np.linalg.solve(J, tops[:, columns]), by_held[np.ix_(rows, columns)]
+            size = np.abs(direct) + np.abs(by_tops[rows]) @ np.abs(moved)
+            acts |= np.abs(direct - by_tops[rows] @ moved) > LOOP * size
     reach = acts
     for _ in prompt:
         reach = reach | ((reach.astype(int) @ acts.astype(int)) > 0)

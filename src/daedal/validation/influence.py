@@ -26,6 +26,7 @@ from daedal.estimation import (
     spend_nothing,
 )
 from daedal.experiments import Series
+from daedal.linear import invert_semidefinite
 
 TURNS = 3  # at most so many slopes are taken, each where the last ones lead to
 UNIT_TURNS = 4
@@ -156,9 +157,7 @@ def _find_precision(fit: Fit, names: Sequence[str]) -> np.ndarray:
         k for k, name in enumerate(names) if name in places and np.isfinite(covariance[places[name], places[name]])
     ]
     own = [places[names[k]] for k in known]
-    size = np.sqrt(np.diag(covariance)[own])
     precision = np.zeros((len(names), len(names)))
-    if known and np.all(size > 0.0):
-        scaled = covariance[np.ix_(own, own)] / np.outer(size, size)
-        precision[np.ix_(known, known)] = np.linalg.pinv(scaled, hermitian=True) / np.outer(size, size)
+    if known and np.all(np.diag(covariance)[own] > 0.0):
+        precision[np.ix_(known, known)] = invert_semidefinite(covariance[np.ix_(own, own)])
     return precision

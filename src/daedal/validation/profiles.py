@@ -230,7 +230,7 @@ def _describe_ends(curve: ProfileCurve) -> list[str]:
     for side, toward, is_open, end, last in zip(
         SIDES, ("down", "up"), curve.open, curve.interval, curve.values[[0, -1]], strict=True
     ):
-        if is_open and np.isclose(end, last, rtol=1e-6):
+        if is_open and np.isclose(end, last, rtol=1e-6, atol=0.0):
             notes.append(f"{curve.name}: its {side} bound, {end:.5g}, is reached before the threshold")
         elif is_open:
             notes.append(f"{curve.name}: the threshold is not reached {toward} to {last:.5g}")

@@ -30,6 +30,7 @@ from daedal.estimation import (
     match_fit,
     restore_objective,
 )
+from daedal.linear import invert_semidefinite
 from daedal.progress import Progress
 
 MOST = 60  # values on one side
@@ -273,5 +274,5 @@ def minimize_others(on: Ground, place: int, value: float, near: Sequence[Evaluat
 
 def _list_others(near: Evaluation, place: int, value: float, rest: np.ndarray) -> list[np.ndarray]:
     """The other parameters of a known minimum, moved as its curvature says, and as they are."""
-    slope = np.linalg.pinv(near.curvature[np.ix_(rest, rest)], hermitian=True) @ near.curvature[rest, place]
+    slope = invert_semidefinite(near.curvature[np.ix_(rest, rest)]) @ near.curvature[rest, place]
     return [near.point[rest] - slope * (value - near.point[place]), near.point[rest]]

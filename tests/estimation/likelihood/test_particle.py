@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
-from daedal.errors import EstimationError
+from daedal.errors import OutOfMemoryError
 from daedal.experiments import match_experiments
 from daedal.filtering import Point, Stream, look_ahead, make_nonlinear_experiment
 from daedal.systems import build
@@ -163,7 +163,7 @@ def test_more_particles_than_fit_into_memory_are_refused_before_work_with_bytes_
     monkeypatch.setattr("daedal.estimation.likelihood.particle.run_particles", lambda *given, **_: ran.append(given))
     model = make()
     data = draw(model, 20)
-    with pytest.raises(EstimationError, match=r"particles=9,000,000.* needs about .* GiB of memory.* 1 GiB") as told:
+    with pytest.raises(OutOfMemoryError, match=r"particles=9,000,000.* needs about .* GiB of memory.* 1 GiB") as told:
         dd.fit(model, data, free=["a"], criterion=dd.Likelihood(method=method, particles=9_000_000))
     assert "Lower particles" in str(told.value)
     assert not ran

@@ -64,7 +64,7 @@ class Forecast:
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Value, gradient and Gauss–Newton curvature at one point φ; an infinite value carries the reason.
+    """Value, gradient and Gauss–Newton curvature at one point φ; a value that is not finite carries the reason.
 
     `residuals` and `jacobian` belong to criteria that are sums of squares: value = ½ Σ residuals².
     """
@@ -86,6 +86,10 @@ class Evaluation:
     stale: bool = False  # whether the curvature is that of another point: only the gradient is exact
     inner: int = 0  # numbers that were estimated inside the criterion, beside φ
     prior: "PriorPart | None" = None  # what priors have added to all of this
+
+    def __post_init__(self) -> None:
+        if not (self.failure or np.isfinite(self.value)):  # a criterion of a user's own need not say it
+            object.__setattr__(self, "failure", "The cost is not finite there.")
 
     @property
     def ok(self) -> bool:

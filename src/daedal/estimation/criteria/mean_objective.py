@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, SimulationError, quoted
+from daedal.errors import EstimationError, RefusalError, SimulationError, quoted
 from daedal.estimation.criteria.criterion import (
     Capabilities,
     Evaluation,
@@ -99,7 +99,7 @@ class MeanObjective:
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
             scored = [self._score(number, point) for number in range(len(self.experiments))]
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         parts = tuple(part for own, _ in scored for part in own)
         if self.loss is not None:

@@ -20,13 +20,14 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, as_float, counted, is_one_of, is_real, show
+from daedal.errors import EstimationError, RefusalError, as_float, counted, is_one_of, is_real, show
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Objective, Part, fail_at
 from daedal.estimation.criteria.mean_objective import make_mean_objective
 from daedal.estimation.criteria.measurement_moments import AGREES, MeasurementMoments
 from daedal.estimation.criteria.simulations import tell_steps
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, check_enough, match_experiments
+from daedal.linear import invert_semidefinite
 from daedal.simulation import Adjoint, Lanes, Predictor, make_predictor, make_request
 
 TOLERANCE = 1e-9  # of the steps
@@ -180,7 +181,7 @@ class MeanVarianceObjective:
         space, moments, gamma = self.problem.coordinates, self.criterion.measurements, self.criterion.gamma
         try:
             prediction = self.predictor(space.values(point, 0))
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         rows, places = self.order
         y = prediction.mean[rows, places]
@@ -209,7 +210,7 @@ class MeanVarianceObjective:
             pull = np.zeros_like(solution.outputs)
             pull[rows, places] = self.pull(y)
             gradient = space.convert_slopes(solution.compute_gradient(pull), point, 0)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         if not np.isfinite(gradient).all() or self.curvature is None:
             return fail_at(point, "The gradient is not finite there.")
@@ -269,7 +270,7 @@ class MeanVarianceObjective:
             if len(evaluation.parts) > 1:
                 order = np.concatenate([np.flatnonzero(rows == part.series.row) for part in evaluation.parts])
                 slopes = slopes[:, np.argsort(order)]
-            bias = 4.0 * (1.0 - gamma) * np.linalg.pinv(evaluation.curvature, hermitian=True) @ (slopes @ skewed)
+            bias = 4.0 * (1.0 - gamma) * invert_semidefinite(evaluation.curvature) @ (slopes @ skewed)
             space = self.problem.coordinates
             shown = ", ".join(
                 f"{name} by about {change:+.2g}"
@@ -293,7 +294,7 @@ class MeanVarianceObjective:
             return self
         try:
             fresh = self.predictor.replan(self.problem.coordinates.values(point, 0))
-        except DaedalError:
+        except RefusalError:
             return self
         return self if fresh is None else replace(self, predictor=fresh)
 

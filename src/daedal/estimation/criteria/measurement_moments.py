@@ -178,7 +178,7 @@ class MeasurementMoments:
 def _check_size(samples: int) -> None:
     """A covariance, its eigenvectors and what is made on the way."""
     subject = f"The covariance of {counted(samples, 'sample')} of each with each"
-    check_memory(MATRICES * 8.0 * samples**2, EstimationError, subject, "Give fewer samples, data.resample(step) say.")
+    check_memory(MATRICES * 8.0 * samples**2, subject, "Give fewer samples, data.resample(step) say.")
 
 
 def _compute_variance_of_squares(

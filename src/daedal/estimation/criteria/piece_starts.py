@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from daedal.errors import DaedalError
+from daedal.errors import RefusalError
 from daedal.estimation.problem import Segment, Segments
 from daedal.experiments import Accuracies, Experiment
 from daedal.simulation import Prediction
@@ -48,7 +48,7 @@ def _predict(cut: Segments, piece: Segment, values: Mapping[str, float], node: n
     start = {} if node is None else dict(zip(names, map(float, node), strict=True))
     try:
         prediction = piece.predictor({**values, **start})
-    except DaedalError:
+    except RefusalError:
         return None
     return prediction if np.isfinite(prediction.mean).all() else None
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, counted
+from daedal.errors import EstimationError, RefusalError, counted
 from daedal.estimation.criteria.criterion import Capabilities, Evaluation, Part, fail_at
 from daedal.estimation.criteria.piece_starts import start_pieces
 from daedal.estimation.criteria.simulations import tell_steps
@@ -70,7 +70,7 @@ class ShootingObjective:
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
             joint, _ = self._tie(point)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         if joint is None or not np.isfinite(joint.residuals).all():
             return fail_at(point, "No starts of the segments were found that could be simulated there.")
@@ -96,7 +96,7 @@ class ShootingObjective:
             """Starts that cannot be simulated are not a number, which scipy steps back from."""
             try:
                 return join(flat).residuals
-            except DaedalError:
+            except RefusalError:
                 return np.full(size, np.nan)
 
         flat = np.concatenate([nodes.ravel() for nodes in self.nodes])

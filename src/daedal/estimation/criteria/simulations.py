@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.errors import DaedalError, counted
+from daedal.errors import RefusalError, counted
 from daedal.estimation.problem import Coordinates, Problem
 from daedal.experiments import Experiment
 from daedal.simulation import Lanes, Predictor, make_predictor, make_request
@@ -55,7 +55,7 @@ class Simulations:
         """With steps that suit this point; itself where the present ones do."""
         try:
             fresh = [one.replan(values) for one, values in self.list_values(point)]
-        except DaedalError:
+        except RefusalError:
             return self
         if not any(fresh):
             return self

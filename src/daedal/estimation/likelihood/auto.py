@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import DaedalError, EstimationError, RefusalError
 from daedal.estimation.criteria import Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
 from daedal.estimation.likelihood.guided import measure_gaps
@@ -48,7 +48,7 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
         return _fall_back(particles, reason).choose_steps(problem.coordinates.start)
     try:
         laplace = make_laplace_objective(problem, condition)
-    except DaedalError as error:
+    except RefusalError as error:
         return _fall_back(particles, f"Laplace's approximation cannot be used: {_quote(error)}")
     return AutoObjective(laplace, particles, lambda: make_moments_objective(problem, chosen))
 
@@ -59,7 +59,7 @@ def _begin_without_particles(
     """Laplace without a referee, or moments; what is wrong with the problem itself is said by one of them."""
     try:
         laplace = make_laplace_objective(problem, condition)
-    except DaedalError:
+    except RefusalError:
         if list_white(problem.system.model):  # which moments cannot simulate
             raise
         moments = make_moments_objective(problem, chosen)

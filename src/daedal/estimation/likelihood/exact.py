@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import EstimationError, RefusalError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.likelihood.open_starts import describe_open
 from daedal.estimation.likelihood.singular import refuse_singular
@@ -104,7 +104,7 @@ class LikelihoodObjective:
                     curvature += own @ terms.curvature @ own.T
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
                     parts += self._parts(number, innovated, own)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")

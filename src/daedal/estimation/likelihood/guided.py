@@ -19,7 +19,7 @@ from typing import final
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import EstimationError, RefusalError
 from daedal.estimation.criteria import Capabilities, Evaluation, fail_at
 from daedal.estimation.likelihood.laplace import LaplaceObjective
 from daedal.estimation.likelihood.referee import list_sides
@@ -107,7 +107,7 @@ class GuidedObjective:
         try:
             with refuse_singular():
                 pooled = self.run(approximate)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         if scattered := describe_scatter(pooled, self.particles):
             return fail_at(point, scattered)

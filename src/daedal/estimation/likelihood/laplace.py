@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError, quoted
+from daedal.errors import EstimationError, RefusalError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
 from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.likelihood.open_starts import describe_open
@@ -146,7 +146,7 @@ class LaplaceObjective:
     def choose_steps(self, point: np.ndarray) -> "LaplaceObjective":
         """With steps that suit a point, and paths of its own: searches from several starts do not see each other's."""
         space, settled = self.problem.coordinates, self.lined
-        with suppress(DaedalError):  # what cannot be evaluated there is said by the evaluation
+        with suppress(RefusalError):  # what cannot be evaluated there is said by the evaluation
             settled = tuple(settle_steps(lined, space.values(point, number)) for number, lined in enumerate(self.lined))
         return replace(self, lined=settled, memory=_Memory())
 
@@ -182,7 +182,7 @@ class LaplaceObjective:
                     curvature += own @ information.matrix @ own.T
                     parts += self._parts(number, information, own)
                     found[number] = laplace.path.normals
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
@@ -217,7 +217,7 @@ class LaplaceObjective:
         for number in range(len(self.lined)):
             try:
                 forecasts += self._foresee(point, number, steps)
-            except DaedalError as error:
+            except RefusalError as error:
                 raise EstimationError(
                     f"The fit cannot predict these data: {error.sentence}", "Compare it with others."
                 ) from None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, counted, quoted
+from daedal.errors import EstimationError, RefusalError, counted, quoted
 from daedal.estimation.criteria import (
     Capabilities,
     Evaluation,
@@ -167,7 +167,7 @@ class MomentsObjective:
                     scores += own @ covariance @ own.T - added
                     variance += of_value
                     parts += _list_parts(scored, own)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         except np.linalg.LinAlgError:
             return fail_at(point, "The covariance of the simulated outputs is not positive definite there.")
@@ -394,7 +394,6 @@ def _check_memory(problem: Problem, experiments: Sequence[Experiment], realizati
     sizes = [len(one.outputs) * one.drive.times.size * rows * realizations * 8 for one in experiments]
     check_memory(
         COPIES * max(sizes),
-        EstimationError,
         f"The covariance of the outputs of model '{problem.system.model.name}'",
         "Take fewer realizations, or fewer samples (data.resample(step)).",
     )

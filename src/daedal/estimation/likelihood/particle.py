@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from daedal.analysis import check_noise
-from daedal.errors import DaedalError, EstimationError, quoted
+from daedal.errors import EstimationError, RefusalError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
 from daedal.estimation.likelihood.danger import Danger, find_danger
 from daedal.estimation.likelihood.guided import (
@@ -111,14 +111,14 @@ class ParticleObjective:
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
             passed = self.run(point)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         pooled = passed.pooled
         if self.final and (lost := self._describe_loss(passed, self._find_share(passed.pooled))):
             return fail_at(point, lost)
         try:
             slopes = self._find_slopes(point, pooled)
-        except DaedalError as error:
+        except RefusalError as error:
             return fail_at(point, error.sentence)
         gradient, curvature = -slopes.score, slopes.metric
         if not (np.isfinite(pooled.loglik) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
@@ -146,7 +146,7 @@ class ParticleObjective:
 
     def choose_steps(self, point: np.ndarray) -> Objective:
         """Guided, where plain particles would lose the data on the way from this point."""
-        with suppress(DaedalError), refuse_singular():
+        with suppress(RefusalError), refuse_singular():
             passed = self.run(point)
             reason = self.describe_collapse(passed) or self._foresee_scatter(passed)
             return (reason and self._seek_guide(point, reason, passed.pooled)) or self
@@ -170,7 +170,7 @@ class ParticleObjective:
         """Particles that are guided, where they do what plain ones cannot, and miss nothing that these find."""
         if self.guide is None or find_danger(self.problem, self.nonlinear, point) is Danger.SQUARES:
             return None
-        with suppress(DaedalError), refuse_singular():
+        with suppress(RefusalError), refuse_singular():
             guided = replace(self.guide(reason), notes=self.notes)
             there = guided.measure(point)
             missed = plain.logliks.max() - there.loglik > np.log(IMPROBABLE)
@@ -382,7 +382,7 @@ def refuse_too_many(objective: ParticleObjective) -> None:
         discrete = one.at(Point(one.system.model, space.values(space.start, number), space.parameters))
         needed = max(needed, measure_runs(discrete, objective.particles, RUNS, len(MEMORIES)))
     subject = f"Likelihood(particles={objective.particles:,}), of which each value takes {RUNS} runs,"
-    check_memory(needed, EstimationError, subject, "Lower particles, or free fewer parameters.")
+    check_memory(needed, subject, "Lower particles, or free fewer parameters.")
 
 
 def _refuse_open(problem: Problem, lined: tuple[NonlinearExperiment, ...], chosen: "Likelihood") -> None:

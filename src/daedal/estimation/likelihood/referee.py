@@ -19,6 +19,7 @@ from typing import final
 import numpy as np
 
 from daedal.filtering import PooledRuns
+from daedal.linear import invert_semidefinite
 
 BIASED = 0.3  # standard errors that an approximation may move an estimate by
 CHANCE = 2.0  # standard deviations of the Monte-Carlo error
@@ -118,7 +119,7 @@ def judge_score(
 def _weigh(
     names: Sequence[str], known: list[int], information: np.ndarray, slopes: np.ndarray, noise: np.ndarray, middle: Gap
 ) -> Verdict:
-    inverse = np.linalg.pinv(information[np.ix_(known, known)], hermitian=True)
+    inverse = invert_semidefinite(information[np.ix_(known, known)])
     errors = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0.0))
     shifts = inverse @ slopes / errors

@@ -19,6 +19,7 @@ from daedal.systems import System, build, find_initial_values
 
 NODE = "node_"  # of the names of parameters at which the states of a piece start
 STATE = "state_"  # of the names of the outputs that report them
+AT_EDGE = 1e-9  # of a piece: a sample that is nearer to its end lies there
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +63,9 @@ def cut_segments(
         first = number == 0
         system = whole if first else piece
         places = np.flatnonzero(owner == number)
-        inside = asked.times[places]
-        times = (
-            inside
-            if inside.size and np.isclose(inside[-1], edges[number + 1])
-            else np.append(inside, edges[number + 1])
-        )
+        inside, edge = asked.times[places], edges[number + 1]
+        near = max(AT_EDGE * (edge - edges[number]), 2.0 * float(np.spacing(abs(edge))))
+        times = inside if inside.size and edge - inside[-1] <= near else np.append(inside, edge)
         request = Request(
             system, times, make_forcing(system, asked.forcing.signals, float(edges[number]), float(times[-1]))
         )

@@ -149,7 +149,7 @@ def _count_values(grid: Grid, item: Coordinate) -> int | None:
 def _check_size(count: int, space: Coordinates) -> None:
     """Refuse more starts than memory can hold; to try them all would take longer still."""
     needed = count * (2 * 8 * len(space.items) + ARRAY)
-    check_memory(needed, EstimationError, f"A list of {count:.3g} starts", "Take fewer: each is a fit of its own.")
+    check_memory(needed, f"A list of {count:.3g} starts", "Take fewer: each is a fit of its own.")
 
 
 def read_point(space: Coordinates, one: Any, what: str) -> np.ndarray:

@@ -6,15 +6,15 @@ from .minimizers import LeastSquares, Minimizer, Minimum, TrustRegion, choose_mi
 from .posterior import add_priors, list_priors, sum_log_densities
 from .scores import AKAIKE, estimate_scores, model_residual
 from .scoring import NoisyScoring
-from .stages import Outcome, forgive_failures, search
+from .stages import NoStartError, Outcome, forgive_failures, search
 from .trials import Trial, choose_steps
 from .uncertainty import Uncertainty, assess_uncertainty, evaluate_raw
 from .verdicts import LOOSE, LOST, Verdict, judge_estimate, judge_interval
 
 __all__ = [
-    "AKAIKE", "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "NoisyScoring",
-    "Outcome", "Spent", "Trial", "TrustRegion", "Uncertainty", "Verdict", "add_priors", "assess_information",
-    "assess_uncertainty",
+    "AKAIKE", "CorrelationTest", "Information", "LOOSE", "LOST", "LeastSquares", "Minimizer", "Minimum", "NoStartError",
+    "NoisyScoring", "Outcome", "Spent", "Trial", "TrustRegion", "Uncertainty", "Verdict", "add_priors",
+    "assess_information", "assess_uncertainty",
     "choose_minimizer", "choose_steps", "compute_covariance", "compute_information", "estimate_scores", "evaluate_raw",
     "factor_quadratic", "find_directions", "forgive_failures", "independence", "invert_squares", "judge_estimate",
     "judge_interval",

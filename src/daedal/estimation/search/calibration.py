@@ -25,6 +25,7 @@ from daedal.estimation.criteria import Evaluation, Part, count_samples, list_out
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregressions
 from daedal.estimation.search.curvature import compute_covariance
 from daedal.estimation.search.scores import choose_models, model_residual, settle
+from daedal.linear import invert_semidefinite
 
 MANY = 50_000  # samples that tell the noise well enough, whatever its memory
 NUMBERS = 200_000  # drawn in all
@@ -118,7 +119,7 @@ def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:
     """v (coordinate,), and v̂ (row, coordinate)."""
     _, residuals = setting.estimate(setting.draw())
     weights = [setting.inverse @ S for S in setting.slopes]
-    curvature = np.linalg.pinv(setting.inverse, hermitian=True)
+    curvature = invert_semidefinite(setting.inverse)
     truth, stated = np.zeros(len(curvature)), np.zeros((len(residuals[0]), len(curvature)))
     for output, model in setting.noise.items():
         mine = setting.select(output)
@@ -160,7 +161,7 @@ def _weigh(
         slopes.append(weighed[:-1])
         errors.append(weighed[-1])
         back.append(model.adjoint(weighed[:-1] / np.sqrt(model.variance), np.isfinite(part.residual)))
-    inverse = np.linalg.pinv(np.sum([S @ S.T for S in slopes], axis=0), hermitian=True)
+    inverse = invert_semidefinite(np.sum([S @ S.T for S in slopes], axis=0))
     theta = inverse @ np.sum([S @ e for S, e in zip(slopes, errors, strict=True)], axis=0)
     left = np.sum([np.sum((e - theta @ S) ** 2) for S, e in zip(slopes, errors, strict=True)])
     pairs = zip(setting.parts, back, strict=True)

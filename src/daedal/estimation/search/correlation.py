@@ -32,6 +32,7 @@ from typing import final
 import numpy as np
 
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregression
+from daedal.linear import invert_semidefinite
 
 LEVEL = 0.95  # of the band
 RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
@@ -85,8 +86,7 @@ class Spent:
 
     def invert(self) -> np.ndarray:
         """H⁺, which numbers that nothing shows are no part of."""
-        size = np.sqrt(np.maximum(np.diag(self.curvature), np.finfo(float).tiny))
-        return np.linalg.pinv(self.curvature / np.outer(size, size), rcond=RANK, hermitian=True) / np.outer(size, size)
+        return invert_semidefinite(self.curvature, RANK)
 
     def add(self, more: Sequence[np.ndarray], before: float = 0.0) -> "Spent":
         """With further numbers that were estimated, by their slopes; `before` from so many times as many samples."""

@@ -10,7 +10,7 @@ from math import ceil, log
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import EstimationError, RefusalError
 from daedal.estimation.criteria import Evaluation, Objective
 from daedal.estimation.problem import STATE, Problem, choose_free_states, make_piece_model, name_nodes
 from daedal.experiments import match_experiments
@@ -67,7 +67,7 @@ def _measure_growth(system: System, asked: Request, values: Mapping[str, float])
         options = {"values": [given], "wanted": outputs, "free": names, "seed": 0, "purpose": "growth"}
         run = prepare(piece, asked.times, forcing, solver, noisy=False, **options)
         slopes = collect_moments(run, 1).mean[0, len(states) :]
-    except DaedalError:
+    except RefusalError:
         return 0.0
     transition = slopes.reshape(len(states), len(states), -1).transpose(2, 0, 1)
     eigenvalues = np.linalg.eigvals(transition[np.isfinite(transition).all(axis=(1, 2))])

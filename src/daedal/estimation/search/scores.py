@@ -14,6 +14,7 @@ import numpy as np
 from daedal.estimation.criteria import Evaluation, Part, count_samples, list_outputs
 from daedal.estimation.problem import Autoregression, find_contiguous, fit_autoregressions
 from daedal.estimation.search.curvature import find_directions, remove_noise
+from daedal.linear import invert_semidefinite
 
 AKAIKE = 2.0  # for each coefficient of the autoregression: too short a memory makes errors too small
 EVIDENCE = 10.0  # of autocorrelation, as a difference of BIC, before it is believed
@@ -32,7 +33,7 @@ def estimate_scores(evaluation: Evaluation) -> np.ndarray:
 
 def settle(evaluation: Evaluation) -> Evaluation:
     """As its residuals would be, to first order, at the minimum that the data alone have: priors hold it elsewhere."""
-    step = -np.linalg.pinv(evaluation.curvature, hermitian=True) @ evaluation.gradient
+    step = -invert_semidefinite(evaluation.curvature) @ evaluation.gradient
     moved = tuple(replace(part, residual=part.residual - step @ part.slopes) for part in evaluation.parts)
     return replace(evaluation, parts=moved)
 

@@ -7,7 +7,7 @@ from threading import Lock
 
 import numpy as np
 
-from daedal.errors import DaedalError
+from daedal.errors import DaedalError, RefusalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, Obstacle
@@ -287,7 +287,7 @@ def forgive_failures(objective: Objective, point: np.ndarray) -> Objective:
     """Without the random numbers that fail at this point, where there are any and they are few."""
     forgive = objective.capabilities.forgive
     if forgive is not None:
-        with suppress(DaedalError):
+        with suppress(RefusalError):
             return forgive(point)
     return objective
 
@@ -302,10 +302,14 @@ def _is_same(one: Evaluation, other: Evaluation) -> bool:
     return float(apart @ other.curvature @ apart) <= limit and 2.0 * abs(one.value - other.value) <= limit
 
 
-def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | None = None) -> Outcome | None:
-    """Run all starts and stages; None when the model could not be simulated at any start.
+class NoStartError(Exception):
+    """The model could not be simulated at any of the starts, and why at the first of them."""
 
-    `check` may refuse to go on, given the first evaluation.
+
+def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | None = None) -> Outcome:
+    """Run all starts and stages; `check` may refuse to go on, given the first evaluation.
+
+    What is found is kept where an interrupt, or memory that is gone, ends it.
     """
     interrupted = False
     name, remedy = objective.problem.system.model.name, "take fewer samples, realizations, starts or free parameters"
@@ -318,9 +322,14 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
             if running.best is None:
                 raise
             interrupted = True
+        except MemoryError as error:
+            if running.best is None:
+                raise
+            running.notes.append(f"the search was given up, as there was no memory left. {error}".rstrip())
+            interrupted = True
     best = running.best
     if best is None:
-        return None
+        raise NoStartError(running.trials[0].failure)
     if not any(_is_same(best, minimum) for minimum, _ in running.minima):
         running.minima.append([best, 1])
     ranked = sorted(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from daedal.errors import DaedalError, EstimationError, show, warn_user
+from daedal.errors import EstimationError, RefusalError, refuse_shortage, show, tell_reason, warn_user
 from daedal.estimation.result import Fit
 from daedal.estimation.storage.consistency import find_contradictions
 from daedal.estimation.storage.content import list_variables, make_fit
@@ -33,6 +33,7 @@ from daedal.estimation.storage.netcdf import (
     read_netcdf,
     write_netcdf,
 )
+from daedal.files import resolve
 
 FORMAT = "daedal fit"
 VERSION = 2
@@ -108,9 +109,10 @@ def _make_fit(file: Path, contents: Contents) -> Fit:
         wrong = [] if has_digests else list(find_contradictions(fit))
     except EstimationError:
         raise  # a criterion that is not there
-    except DaedalError as error:
+    except RefusalError as error:
         raise _explain_damage(file, error.sentence.rstrip(".")) from None
     except Exception as error:  # what a damaged text may say is not foreseen
+        refuse_shortage(error, f"Reading '{file}'")
         raise _explain_damage(file, f"{type(error).__name__}: {error}") from None
     if wrong:
         raise _explain_damage(file, f"{' and '.join(wrong)} contradict the rest of it")
@@ -216,7 +218,7 @@ def _find_mode(file: Path) -> int | None:
 
 def _check_goal(path: Any) -> Path:
     """The file to replace; where the path is a link, the one that it leads to."""
-    goal = Path(os.path.realpath(_check_path(path)))
+    goal = resolve(_check_path(path))
     mode, folder = _find_mode(goal), _find_mode(goal.parent)
     if folder is None or not stat.S_ISDIR(folder):
         raise EstimationError(f"There is no folder '{goal.parent}' to save the fit in.", "Make the folder first.")
@@ -241,7 +243,9 @@ def _write_content(fit: Fit) -> bytes:
             "Rename what has it in its name.",
         ) from None
     except (AttributeError, TypeError, ValueError) as error:  # fields that are neither numbers nor texts
-        raise EstimationError(f"The fit cannot be saved: {error}.", "Save it as fit(...) returned it.") from None
+        raise EstimationError(
+            f"The fit cannot be saved: {tell_reason(error)}.", "Save it as fit(...) returned it."
+        ) from None
     if len(body) > LARGEST - LAST_LENGTH:
         raise EstimationError(
             f"The fit would have {len(body)} bytes, more than a file of it may have ({LARGEST}).", "Fit fewer samples."

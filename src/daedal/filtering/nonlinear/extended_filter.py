@@ -18,6 +18,7 @@ import numpy as np
 from daedal.filtering.nonlinear.discrete_model import DiscreteModel
 from daedal.filtering.nonlinear.path import Linearized, Normals, rest
 from daedal.filtering.parameter_point import Point
+from daedal.linear import invert_semidefinite
 
 BLOCK = 256  # steps at once, for which normals are drawn
 PROJECTIONS = 3  # onto the constraints; each squares what is left
@@ -205,7 +206,7 @@ class Smoothed:
                 columns.append(moved.innovations.x[first, 0] + np.einsum("knm,km->kn", P, moved.q[first]))
             X = np.stack(columns, axis=-1)
             told = J[:, flat].T @ known.M[0] @ J[:, flat]
-            covariance = covariance + X @ np.linalg.pinv(told, hermitian=True) @ X.swapaxes(1, 2)
+            covariance = covariance + X @ invert_semidefinite(told) @ X.swapaxes(1, 2)
         return Law(path.states, path.tops, covariance)
 
 

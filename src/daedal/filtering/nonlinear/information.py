@@ -16,11 +16,11 @@ from typing import final
 import numpy as np
 
 from daedal.filtering.nonlinear.laplace import Laplace
-from daedal.filtering.nonlinear.path import Path
+from daedal.filtering.nonlinear.path import NO_SIZE, Path, find_parameter_unit
 from daedal.kernels import Keep, Matrices, State, pack, run_filter
 from daedal.linear import Dual
 
-STEP = 1e-6  # of differences, relative to a parameter
+STEP = 1e-6  # of differences, relative to the unit of a parameter
 
 
 @final
@@ -84,8 +84,7 @@ class Information:
         path, discrete = self.laplace.path, self.laplace.path.discrete
         program, measurements = discrete.experiment.program, discrete.experiment.measurements
         sizes, inputs = program.sizes, program.sizes.inputs
-        value = discrete.point.numbers[discrete.point.names[direction]]
-        step = STEP * max(abs(value), 1e-3)
+        step = STEP * self._find_unit(moved, direction)
         s, top, p, table, z = path.step_arguments
         p = p + step * discrete.read_rates[:, [direction]]
         table = table.copy()
@@ -106,6 +105,20 @@ class Information:
             (path.residuals - measurements.compute_residuals(np.ascontiguousarray(y.T))) / step,
             (h - path.rows) / step,
         ]
+
+    def _find_unit(self, moved: np.ndarray, direction: int) -> float:
+        """By what it does to states; by what it does to outputs, where they alone move with it."""
+        path, discrete = self.laplace.path, self.laplace.path.discrete
+        value = discrete.point.numbers[discrete.point.names[direction]]
+        if moved.any():
+            return find_parameter_unit(value, path.states, moved)
+        tried = max(abs(value), NO_SIZE)
+        s, top, p, table = path.point_arguments
+        ends = [
+            discrete.experiment.program.sights(s, top, p + size * discrete.read_rates[:, [direction]], table)[0].T
+            for size in (0.0, tried)
+        ]
+        return tried * find_parameter_unit(0.0, ends[0], ends[1] - ends[0])
 
 
 def move_states(path: Path) -> np.ndarray:

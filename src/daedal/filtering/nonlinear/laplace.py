@@ -28,7 +28,15 @@ from typing import final
 import numpy as np
 
 from daedal.errors import EstimationError
-from daedal.filtering.nonlinear.path import DERIVED, Filtered, Linearized, Normals, Path, Product
+from daedal.filtering.nonlinear.path import (
+    DERIVED,
+    Filtered,
+    Linearized,
+    Normals,
+    Path,
+    Product,
+    find_parameter_unit,
+)
 from daedal.filtering.nonlinear.recursions import run_backward
 from daedal.filtering.parameter_point import Point
 from daedal.kernels import Events
@@ -182,7 +190,7 @@ class Laplace:
             return slopes
         for direction, name in enumerate(point.names):
             value = point.numbers[name]
-            step = DERIVED * max(abs(value), 1e-3)
+            step = DERIVED * find_parameter_unit(value, path.states[:1], path.beginning.by_parameters.T[[direction]])
             ends = []
             for sign in (1.0, -1.0):
                 values = {other: point.numbers[other] for other in point.names} | {name: value + sign * step}

@@ -16,7 +16,7 @@ from typing import final
 import casadi as ca
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, quoted
+from daedal.errors import EstimationError, RefusalError, quoted
 from daedal.experiments import Experiment
 from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.nonlinear.discrete_model import NonlinearExperiment, make_nonlinear_experiment
@@ -152,7 +152,7 @@ def line_up(experiment: Experiment, values: Mapping[str, float], condition: Init
     source = replace(experiment, system=system)
     point = Point(system.model, values, ())
     interval = _find_interval(source)
-    reason: DaedalError | None = None
+    reason: RefusalError | None = None
     for method in METHODS:
         try:
             longest = _find_first_step(source, point, interval, values, method)
@@ -166,8 +166,8 @@ def line_up(experiment: Experiment, values: Mapping[str, float], condition: Init
                 opened,
             )
             settled = settle_steps(lined, values)
-        except (DaedalError, np.linalg.LinAlgError) as error:
-            if not isinstance(error, DaedalError):
+        except (RefusalError, np.linalg.LinAlgError) as error:
+            if not isinstance(error, RefusalError):
                 continue
             reason = reason or error
             continue

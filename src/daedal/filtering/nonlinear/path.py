@@ -45,6 +45,8 @@ PRODUCTS = 100  # of the Hessian in one system of equations
 SOLVED = 1e-11  # residual of these, relative
 LEAST_DAMPING, LARGEST_DAMPING = 0.1, 100.0  # μ, where 𝒥'' is not definite
 ROUGHLY = 1e-2  # residual of equations that are damped
+RESOLVED = 1e-3  # of a parameter's value: its unit is not taken to be smaller, for the digits of differences
+NO_SIZE = 1e-3  # of a parameter of which nothing is known
 DERIVED = 1e-5  # step of differences of the start, in its normals
 
 
@@ -398,3 +400,15 @@ def _descend(path: Path, step: Normals) -> Path | None:
             return lower
         share *= 0.5
     return None
+
+
+def find_parameter_unit(value: float, states: np.ndarray, slopes: np.ndarray) -> float:
+    """What of a parameter moves some state by its own size; (point, n) both. Without any, the size of its value.
+
+    Its value tells nothing of its unit where it is zero or nearly so, as that of an offset may be.
+    """
+    sizes, rates = np.abs(states).max(axis=0), np.abs(slopes).max(axis=0)
+    telling = (sizes > 0.0) & (rates > 0.0)
+    if not telling.any():
+        return abs(value) or NO_SIZE
+    return max(float(np.min(sizes[telling] / rates[telling])), RESOLVED * abs(value))

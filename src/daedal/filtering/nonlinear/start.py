@@ -18,10 +18,10 @@ import numpy as np
 from daedal.errors import EstimationError
 from daedal.filtering.parameter_point import Point
 from daedal.linear import Dual
-from daedal.systems import InitialValues, System, differentiate_initial_values, find_initial_values
+from daedal.systems import InitialValues, System, differentiate_initial_values, find_initial_values, solve_in_any_units
 
 ITERATIONS = 30
-SOLVED = 1e-13  # of the largest value: a step of Newton's method that ends it
+SOLVED = 1e-13  # of the terms of the equations: a step of Newton's method that ends it
 
 
 @final
@@ -151,12 +151,14 @@ class StartLaw:
             jacobian = system.matrix("consistency_jacobian", *arguments)
             if not (np.isfinite(residual).all() and np.isfinite(jacobian).all()):
                 break
-            step = np.linalg.lstsq(jacobian[:, free], -residual, rcond=1e-12)[0]
+            step = solve_in_any_units(jacobian[:, free], -residual)
             z[free] += step
-            moved = np.abs(step).max(initial=0.0)
-            if moved <= SOLVED * (np.abs(z).max(initial=0.0) + 1e-300):
+            inverse = solve_in_any_units(jacobian[:, free], np.eye(residual.size))
+            reach = np.abs(inverse) @ (np.abs(jacobian) @ np.abs(z))  # of the terms: round-off is a share of it
+            moved = float(np.max(np.abs(step) / np.where(reach > 0.0, reach, 1.0), initial=0.0))
+            if moved <= SOLVED:
                 return replace(self.nominal, states=z[:count], tops=z[count:], exogenous=w)
-        if moved <= 1e3 * SOLVED * (np.abs(z).max(initial=0.0) + 1.0):
+        if moved <= 1e3 * SOLVED:
             return replace(self.nominal, states=z[:count], tops=z[count:], exogenous=w)
         raise EstimationError(
             f"No consistent start of model '{system.model.name}' was found near the declared one.",
@@ -227,7 +229,7 @@ class Beginning:
         if exogenous is not None:
             right -= by_w[:, list(law.plan.noisy)] @ exogenous
         free = law._free
-        dz[free] += np.linalg.lstsq(by_z[:, free], right, rcond=1e-12)[0]
+        dz[free] += solve_in_any_units(by_z[:, free], right)
         return dz[:count]
 
 

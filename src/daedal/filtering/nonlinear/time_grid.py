@@ -6,7 +6,6 @@ from typing import final
 
 import numpy as np
 
-from daedal.errors import EstimationError
 from daedal.experiments import Drive
 from daedal.lti import find_distinct
 from daedal.memory import check_memory
@@ -107,4 +106,4 @@ def _refuse_too_many(system: System, steps: float, width: int) -> None:
     """Steps of which what is known and what is computed do not fit into memory."""
     numbers = COPIES * (width + 3) + len(system.states) ** 2
     subject = f"The filter of model '{system.model.name}', in {steps:.3g} steps,"
-    check_memory(8.0 * steps * numbers, EstimationError, subject, "Use longer steps, or fewer samples.")
+    check_memory(8.0 * steps * numbers, subject, "Use longer steps, or fewer samples.")

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.polynomial import legendre
 
-from daedal.errors import DaedalError, EstimationError
+from daedal.errors import EstimationError, RefusalError
 from daedal.experiments import Experiment
 from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.nonlinear import DiscreteModel, NonlinearExperiment, Spread, make_nonlinear_experiment
@@ -41,9 +41,9 @@ def line_up_lanes(
     for tried in METHODS if method is None else (method,):
         try:
             return _halve(experiment, values, tried, spread)
-        except (DaedalError, np.linalg.LinAlgError) as error:
+        except (RefusalError, np.linalg.LinAlgError) as error:
             reason = reason or error
-    if isinstance(reason, DaedalError):
+    if isinstance(reason, RefusalError):
         raise reason
     raise EstimationError(
         f"Model '{experiment.system.model.name}' cannot be simulated at its start values.", "Start from other values."

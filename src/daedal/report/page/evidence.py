@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.analysis import is_linear
 from daedal.data import Dataset, FrozenMapping, Signal
-from daedal.errors import DaedalError, ReportError, list_entries, show
+from daedal.errors import DaedalError, RefusalError, ReportError, list_entries, show
 from daedal.estimation import Fit, continue_data, describe, find_continued, label_experiments, match_fit
 from daedal.experiments import find_declared_outputs, list_datasets
 from daedal.filtering import StateEstimate, estimate_states
@@ -136,9 +136,9 @@ def _list_beside(fit: Fit, data: Sequence[Dataset], comparison: Comparison | Non
     shown = {str(value) for value in fit.model.outputs.values()}
     states = [name for name in fit.model.unknown_names if f"der({name})" in _write_equations(fit) and name not in shown]
     if states:
-        with suppress(DaedalError):  # such pictures are left out
+        with suppress(RefusalError):  # such pictures are left out
             for label, (one, values) in zip(labels, _list_simulated(fit, data), strict=True):
-                with suppress(DaedalError):
+                with suppress(RefusalError):
                     times = np.union1d([one.t0], one.times)  # which may begin long before the first sample
                     run = simulate(fit.model.with_parameters(values), times, inputs=one.inputs)
                     for name in states[:MOST_STATES]:

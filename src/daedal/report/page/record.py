@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, find_uniform_step
-from daedal.errors import DaedalError
+from daedal.errors import RefusalError
 from daedal.estimation import Fit, describe, describe_for_reading
 from daedal.records import list_versions, make_plain
 from daedal.validation import Comparison, compare
@@ -144,7 +144,7 @@ def _measure(fit: Fit, own: Comparison | None) -> dict[str, Any]:
     if fit.aic is not None and count > numbers + 1:
         corrected = fit.aic + 2.0 * numbers * (numbers + 1) / (count - numbers - 1)
     loss = {"MSE": None, "LossFcn": None, "FPE": None, "nAIC": None}
-    with suppress(DaedalError):  # a model that cannot be simulated there has no errors
+    with suppress(RefusalError):  # a model that cannot be simulated there has no errors
         loss |= _measure_errors(own if own is not None else compare(fit, fit.data), numbers)
     return {
         "FitPercent": dict(fit.fit_percent),

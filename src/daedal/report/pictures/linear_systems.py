@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.analysis import Descriptor, descriptor, find_polynomial_part, is_linear, linearize
 from daedal.data import Dataset, Signal
-from daedal.errors import DaedalError, ReportError, quoted
+from daedal.errors import RefusalError, ReportError, quoted
 from daedal.estimation import Fit
 from daedal.lti import TransferFunction, compute_response
 from daedal.models import Model
@@ -199,7 +199,7 @@ class Subject:
                 (compute(more) - compute(less)) / (2.0 * step)
                 for (less, more), step in zip(self.changed, self.steps, strict=True)
             ]
-        except (DaedalError, ValueError):
+        except (RefusalError, ValueError):
             return None
         return np.array(slopes) if slopes else None
 
@@ -255,7 +255,7 @@ def _describe_fit(fit: Fit) -> Subject:
             reached = [fit.coordinates.natural(fit.coordinates.internal(end)) for end in ends]
             steps = np.array([(reached[2 * i + 1][k] - reached[2 * i][k]) / 2.0 for i, k in enumerate(free)])
             covariance = total[np.ix_(free, free)]
-        except DaedalError:
+        except RefusalError:
             told.append("no band: the model is not defined beside the estimates")
             changed, steps = [], None
     units = fit.model.units

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daedal.errors import DaedalError
+from daedal.errors import RefusalError
 from daedal.estimation import Fit
 from daedal.models import evaluate_parameters
 from daedal.report.layout import NORMAL
@@ -118,7 +118,7 @@ def _list_gains(subject: Subject) -> Iterator[Quantity]:
         for source in system.inputs:
             try:
                 gain = float(system.respond(rest, output, source)[0].real)
-            except DaedalError:
+            except RefusalError:
                 continue
             if not np.isfinite(gain) or gain == 0.0:
                 continue

@@ -31,7 +31,7 @@ class Projection:
         try:
             projected = self._project_states(time, x, top, exogenous)
             return projected, self._solve_tops(time, projected, top, exogenous)
-        except (np.linalg.LinAlgError, RuntimeError):
+        except np.linalg.LinAlgError:
             return x, top
 
     def _project_states(self, time: float, x: np.ndarray, top: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -107,4 +107,7 @@ def _solve_matrix(matrix, right: np.ndarray) -> np.ndarray:
         return np.linalg.solve(matrix, right)
     from scipy.sparse.linalg import splu
 
-    return splu(matrix.tocsc()).solve(right)
+    try:
+        return splu(matrix.tocsc()).solve(right)
+    except RuntimeError as error:
+        raise np.linalg.LinAlgError(str(error)) from None

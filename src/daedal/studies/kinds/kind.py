@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, final, runtime_checkable
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import StudyError, show
+from daedal.errors import StudyError, show, tell_reason
 from daedal.estimation import Fit
 from daedal.models import Model
 
@@ -122,7 +122,7 @@ def spell_kind(kind: StudyKind) -> dict[str, Any]:
         return told | {"fields": {one.name: _spell(getattr(kind, one.name)) for one in fields(kind)}}  # pyright: ignore[reportArgumentType]
     except TypeError as error:
         raise StudyError(
-            f"The kind {name} cannot be kept in a journal: {error}.",
+            f"The kind {name} cannot be kept in a journal: {tell_reason(error)}.",
             "Give it numbers, texts, lists, mappings or models as fields.",
         ) from None
 

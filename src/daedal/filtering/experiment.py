@@ -102,6 +102,19 @@ class LinearExperiment:
         e = Dual(e0.value + E.value @ opened.best, e0.slopes + E.slopes @ opened.best) if opened.kept else e0
         return Innovated(e, s, E, opened, self._predict(evolution, filtered, opened.best))
 
+    def is_sampled_as(self, other: "LinearExperiment") -> bool:
+        """Whether the same happens at the same times, whatever the inputs and the numbers measured are."""
+        mine, its = self.readings, other.readings
+        if self is other or (self.plan.open, self.plan.held) != (other.plan.open, other.plan.held):
+            return self is other
+        pairs = (
+            (mine.line.events.transition, its.line.events.transition),
+            (mine.line.events.row, its.line.events.row),
+            (mine.line.steps, its.line.steps),
+            (mine.mixing, its.mixing),
+        )
+        return all(np.array_equal(one, another) for one, another in pairs)
+
     def show_open(self, evolution: Evolution, point: Point) -> Dual:
         """X (event, δ), what the open values do to the measurements themselves."""
         start = self.find_start(evolution, point)
@@ -111,7 +124,7 @@ class LinearExperiment:
     def weigh_open(self, evolution: Evolution, point: Point) -> np.ndarray:
         """Ω⁻¹ X (event, δ), Ω the covariance of the measurements; by a smoother, going back from the last event."""
         filtered, _ = self.run(evolution, point, Keep.EVERYTHING)
-        mine, line = self.readings.measuring, self.readings.line
+        mine = self.readings.measuring
         q = smooth_innovations(self, evolution, filtered)[0]
         after = np.zeros_like(q[:, 1:])
         after[:-1] = q[1:, 1:]

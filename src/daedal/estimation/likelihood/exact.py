@@ -26,8 +26,8 @@ from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part,
 from daedal.estimation.likelihood.open_starts import (
     ESTIMATED,
     FLAT,
+    OpenColumns,
     Reference,
-    correct_start,
     make_reference,
     tell_open,
 )
@@ -121,10 +121,10 @@ class LikelihoodObjective:
         """The same; as it is where there is no likelihood."""
         try:
             with refuse_singular():
-                innovated = self.innovate(point)
+                seen = OpenColumns(self.linear)
                 references = tuple(
-                    make_reference(linear, evolution, at, one, tilted=tilted)
-                    for linear, (one, at, evolution) in zip(self.linear, innovated, strict=True)
+                    make_reference(seen, number, *told, tilted=tilted)
+                    for number, told in enumerate(self.innovate(point))
                 )
         except DaedalError:
             return self
@@ -138,8 +138,9 @@ class LikelihoodObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         size, space = point.size, self.problem.coordinates
-        value, gradient, curvature, inner = 0.0, np.zeros(size), np.zeros((size, size)), 0
+        value, shifted, gradient, curvature, inner = 0.0, 0.0, np.zeros(size), np.zeros((size, size)), 0
         parts: list[Part] = []
+        seen = OpenColumns(self.linear)
         try:
             with refuse_singular():
                 for number, (innovated, at, evolution) in enumerate(self.innovate(point)):
@@ -148,8 +149,8 @@ class LikelihoodObjective:
                     value += terms.value
                     gradient += own @ terms.gradient
                     if self.references and (reference := self.references[number]) is not None:
-                        shift = correct_start(self.linear[number], evolution, at, innovated, reference)
-                        value += float(shift.value)
+                        shift = reference.correct(seen.at(number, evolution, at), innovated)
+                        shifted += float(shift.value)
                         gradient += own @ shift.slopes
                     curvature += own @ terms.curvature @ own.T
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
@@ -157,11 +158,11 @@ class LikelihoodObjective:
         except DaedalError as error:
             return fail_at(point, error.sentence)
         if self.reference is not None:
-            tilt = self._tilt
-            value, gradient = value - float(tilt @ (point - self.reference)), gradient - tilt
-        if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+            shifted, gradient = shifted - float(self._tilt @ (point - self.reference)), gradient - self._tilt
+        if not (np.isfinite(value + shifted) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
-        return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
+        cost = value + shifted
+        return Evaluation(point, cost, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
 
     @cached_property
     def _tilt(self) -> np.ndarray:

@@ -36,6 +36,23 @@ FLAT, ESTIMATED = "unknown, with a flat prior", "estimated too"
 MOST = 2e7  # numbers in the covariances of all events: beyond, samples are so many that b does not matter
 
 
+class OpenColumns:
+    """X of experiments at one point, made once for those that are sampled alike: no input moves it."""
+
+    def __init__(self, experiments: Sequence[LinearExperiment]) -> None:
+        self.experiments = experiments
+        self._known: list[tuple[int, Point, Dual]] = []
+
+    def at(self, number: int, evolution: Evolution, at: Point) -> Dual:
+        """X (event, δ) of an experiment."""
+        for other, known, X in self._known:
+            if known is at and self.experiments[number].is_sampled_as(self.experiments[other]):
+                return X
+        X = self.experiments[number].show_open(evolution, at)
+        self._known.append((number, at, X))
+        return X
+
+
 @dataclass(frozen=True, eq=False)
 class Reference:
     """Of one experiment: W (event,), ½ log |X₀ᵀ W X₀| and b, in the parameters."""
@@ -45,33 +62,31 @@ class Reference:
     tilt: np.ndarray
     tilted: bool
 
+    def correct(self, X: Dual, innovated: Innovated) -> Dual:
+        """What is added to −log L, but for b."""
+        shown = measure_shown(X[:, list(innovated.opened.kept)], self.weights)
+        return Dual(self.shown - shown.value, -shown.slopes)
+
 
 def make_reference(
-    experiment: LinearExperiment, evolution: Evolution, at: Point, innovated: Innovated, *, tilted: bool
+    seen: OpenColumns, number: int, innovated: Innovated, at: Point, evolution: Evolution, *, tilted: bool
 ) -> Reference | None:
     """At what an experiment is evaluated at; None where nothing is open, or X is too large for a number."""
-    kept = list(innovated.opened.kept)
+    kept, experiment = list(innovated.opened.kept), seen.experiments[number]
     if not kept:
         return None
-    X = experiment.show_open(evolution, at)[:, kept]
-    weights = 1.0 / innovated.s.value
+    X = seen.at(number, evolution, at)[:, kept]
     if not (np.isfinite(X.value).all() and np.isfinite(X.slopes).all()):
         return None
+    weights = 1.0 / innovated.s.value
     shown = measure_shown(X, weights)
     tilt = np.zeros(len(X.slopes))
     if tilted and experiment.readings.line.events.row.size * len(evolution.A.value) ** 2 <= MOST:
         weighed = experiment.weigh_open(evolution, at)[:, kept]
-        tilt = np.einsum("ik,dik->d", weighed @ innovated.opened.covariance[np.ix_(kept, kept)], X.slopes) - shown.slopes
+        tilt = (
+            np.einsum("ik,dik->d", weighed @ innovated.opened.covariance[np.ix_(kept, kept)], X.slopes) - shown.slopes
+        )
     return Reference(weights, float(shown.value), tilt, tilted)
-
-
-def correct_start(
-    experiment: LinearExperiment, evolution: Evolution, at: Point, innovated: Innovated, reference: Reference
-) -> Dual:
-    """What is added to −log L of one experiment, but for b; it does not move with what the samples do not tell."""
-    X = experiment.show_open(evolution, at)[:, list(innovated.opened.kept)]
-    shown = measure_shown(X, reference.weights)
-    return Dual(reference.shown - shown.value, -shown.slopes)
 
 
 def tell_open(opened: Sequence[Sequence[str]], how: str) -> list[str]:

@@ -161,7 +161,7 @@ def test_a_fit_is_evaluated_and_followed_where_it_ended():
     cost = dd.evaluate(fitted.model, runs, free=["c", "T"])
     assert cost.loglik == pytest.approx(fitted.loglik, abs=1e-9)
     assert cost.gradient @ np.linalg.solve(cost.curvature, cost.gradient) < 1e-3  # in standard errors squared
-    lower, upper = dd.profile(fitted, ["c"]).conf_int()["c"]
+    lower, upper = dd.profile(fitted, ["c"]).intervals["c"]
     assert lower < fitted["c"].value < upper
 
 

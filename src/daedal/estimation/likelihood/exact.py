@@ -50,6 +50,7 @@ from daedal.models import as_tuple
 EXACT = "none: linear equations are exact from sample to sample"
 
 NEAR = 0.01  # standard errors by which the minimum may move with the reference
+HIDDEN = 1e-16  # share of information that is rounding once open starts have taken theirs
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -140,6 +141,7 @@ class LikelihoodObjective:
         size, space = point.size, self.problem.coordinates
         value, shifted, gradient, curvature, inner = 0.0, 0.0, np.zeros(size), np.zeros((size, size)), 0
         parts: list[Part] = []
+        natural = np.zeros(size)  # information if every start were known
         seen = OpenColumns(self.linear)
         try:
             with refuse_singular():
@@ -153,6 +155,7 @@ class LikelihoodObjective:
                         shifted += float(shift.value)
                         gradient += own @ shift.slopes
                     curvature += own @ terms.curvature @ own.T
+                    natural += np.sum((own @ innovated.e.slopes) ** 2 / innovated.s.value, axis=1)
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
                     parts += self._parts(number, innovated, own)
         except DaedalError as error:
@@ -161,6 +164,8 @@ class LikelihoodObjective:
             shifted, gradient = shifted - float(self._tilt @ (point - self.reference)), gradient - self._tilt
         if not (np.isfinite(value + shifted) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
+        hidden = np.diag(curvature) <= HIDDEN * natural
+        gradient[hidden], curvature[hidden], curvature[:, hidden] = 0.0, 0.0, 0.0
         cost = value + shifted
         return Evaluation(point, cost, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
 
@@ -227,6 +232,9 @@ class LikelihoodObjective:
         readings = self.linear[number].readings
         deviation = np.sqrt(innovated.s.value)
         samples = readings.line.sample_of[readings.measuring]
+        U = innovated.opened.basis
+        moved = -own @ innovated.e.slopes / deviation
+        moved = moved - (moved @ U) @ U.T  # as the open values follow
         parts = []
         for series in self.experiments[number].series:
             output = readings.outputs.index(series.output)
@@ -238,9 +246,9 @@ class LikelihoodObjective:
             spread[places] = deviation[mine]
             predicted[places] = innovated.predicted[samples[mine], output]
             scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
-            slopes = np.zeros((len(own), series.times.size))
-            slopes[:, places] = -own @ innovated.e.slopes[:, mine] / deviation[mine]
-            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
+            slopes, opened = np.zeros((len(own), series.times.size)), np.zeros((U.shape[1], series.times.size))
+            slopes[:, places], opened[:, places] = moved[:, mine], U[mine].T
+            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted, opened))
         return parts
 
 
@@ -259,9 +267,9 @@ def _compute_terms(innovated: Innovated, experiment: LinearExperiment, diffuse: 
     value += experiment.readings.log_determinants
     weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
     gradient = e.slopes @ (e.value / s.value) + 0.5 * rates @ (1.0 - e.value**2 / s.value)
+    U = innovated.opened.basis
+    weighed = weighed - (weighed @ U) @ U.T  # as the open values follow
     curvature = weighed @ weighed.T + 0.5 * rates @ rates.T
-    shared = weighed @ innovated.opened.basis  # with the open values
-    curvature = curvature - shared @ shared.T
     if diffuse and innovated.opened.kept:
         curvature = _compute_information_without_start(innovated)
         value += innovated.opened.half_log_determinant - 0.5 * len(innovated.opened.kept) * LOG_2PI

@@ -155,6 +155,23 @@ def test_a_gain_and_a_start_that_samples_cannot_tell_apart_stay_where_they_are()
     assert fitted["T"].value == pytest.approx(1.0, abs=3.0 * fitted["T"].std_error)
 
 
+@pytest.mark.parametrize("start", [1.0, 5.0])
+def test_a_search_beside_a_gain_that_only_a_start_could_tell_ends_where_it_ends_without(start):
+    """Its slopes are rounding: a full step along them would lead anywhere."""
+    silent = make_lag(
+        equations={"rate": T * dd.der(x) == -x}, inputs=[], disturbances={}, parameters={c: 1.0, T: start},
+        measurement_noise={"y": 0.3},
+    )  # fmt: skip
+    times = np.arange(40) * 0.1
+    run = dd.Dataset(times, outputs={"y": 3.0 * np.exp(-times) + 0.3 * np.random.default_rng(0).normal(size=40)})
+    fits = [dd.fit(silent, run, free=free, criterion=dd.Likelihood()) for free in (["T"], ["T", "c"])]
+    assert all(one.status.ok for one in fits)
+    assert fits[1]["T"].value == pytest.approx(fits[0]["T"].value, abs=0.01 * fits[0]["T"].std_error)
+    assert fits[1]["T"].std_error == pytest.approx(fits[0]["T"].std_error, rel=1e-3)
+    assert fits[1]["c"].value == pytest.approx(1.0, rel=1e-6)
+    assert fits[1]["c"].verdict == "not determined"
+
+
 def test_a_fit_is_evaluated_and_followed_where_it_ended():
     runs = make_runs(20, 8, std=1.0, noise=0.3, seed=5)
     fitted = dd.fit(make_lag(1.0, 0.3), runs, free=["c", "T"])

@@ -86,7 +86,9 @@ def _list_exchanges(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
         if _are_alike(space.items[i], space.items[j]) and _fit(space.items, theta, i, j)
     ]
     stems = [name.rstrip("0123456789").rstrip("_") for name in space.names]
-    pairs.sort(key=lambda pair: (stems[pair[0]] != stems[pair[1]], abs(np.log(theta[pair[0]] / theta[pair[1]]))))
+    with np.errstate(divide="ignore"):
+        sizes = np.log(np.abs(theta))
+    pairs.sort(key=lambda pair: (stems[pair[0]] != stems[pair[1]], abs(sizes[pair[0]] - sizes[pair[1]])))
     points = []
     for i, j in pairs:
         exchanged = theta.copy()

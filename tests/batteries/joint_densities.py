@@ -221,11 +221,12 @@ def uncertain_start(**start: Any) -> Case:
 
 def open_start(treatment: str, initial: Mapping[Any, Any]) -> Case:
     data = single(IRREGULAR + 0.3, 12, "spline", t0=0.0)
-    opened = np.eye(2)[:, len(initial) :]
+    opened, origin = np.eye(2)[:, len(initial) :], {} if initial else {"x0": 0.0}
+    reference = white(NUMBERS | origin, "spline", open=opened)
     return Case(
         oscillator(initial=initial), data, ["a", "c", "q", "s"],
         lambda p: white_density(
-            white(NUMBERS | p | ({} if initial else {"x0": 0.0}), "spline", open=opened), data, p["s"], treatment
+            white(NUMBERS | p | origin, "spline", open=opened), data, p["s"], treatment, reference
         ),
         criterion=dd.Likelihood(initial=treatment),
     )  # fmt: skip

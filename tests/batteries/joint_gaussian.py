@@ -102,9 +102,16 @@ class Gaussian:
 
 
 def minus_log_density(
-    system: Gaussian, readings: Sequence[Reading], noise: np.ndarray, treatment: str = "free"
+    system: Gaussian,
+    readings: Sequence[Reading],
+    noise: np.ndarray,
+    treatment: str = "free",
+    reference: Gaussian | None = None,
 ) -> float:
-    """−log of the joint density; open values are at their best ("free") or integrated over a flat prior ("diffuse")."""
+    """−log of the joint density; open values are at their best ("free") or integrated over a flat prior ("diffuse").
+
+    What they do to the samples, as far as the prior goes, is that of `reference`.
+    """
     mean, X, S = system.moments(readings)
     S = S + noise
     r = np.array([one.y for one in readings]) - mean
@@ -113,6 +120,8 @@ def minus_log_density(
         information = X.T @ np.linalg.solve(S, X)
         r = r - X @ np.linalg.solve(information, X.T @ np.linalg.solve(S, r))
         if treatment == "diffuse":
+            held = X if reference is None else reference.moments(readings)[1]
+            information = held.T @ np.linalg.solve(S, held)
             value += 0.5 * np.linalg.slogdet(information)[1] - 0.5 * X.shape[1] * np.log(2.0 * np.pi)
     return float(value + 0.5 * r @ np.linalg.solve(S, r))
 

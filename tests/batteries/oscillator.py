@@ -105,6 +105,8 @@ def single(times: np.ndarray, seed: int, kind: str = "foh", missing: Sequence[in
     return dd.Dataset(times, inputs={"u": signal(kind)}, outputs={"y": samples(seed, times.size, missing)}, **options)
 
 
-def white_density(system: Gaussian, data: dd.Dataset, deviation: float, treatment: str = "free") -> float:
+def white_density(
+    system: Gaussian, data: dd.Dataset, deviation: float, treatment: str = "free", reference: Gaussian | None = None
+) -> float:
     given = read(data.outputs["y"].times, data["y"], np.eye(len(system.A))[0])
-    return minus_log_density(system, given, deviation**2 * np.eye(len(given)), treatment)
+    return minus_log_density(system, given, deviation**2 * np.eye(len(given)), treatment, reference)

@@ -63,6 +63,21 @@ def test_bounds_that_tell_them_apart_leave_no_rival():
     assert fit.conf_int()["T1"][1] < 3.0
 
 
+def test_where_nothing_can_be_exchanged_and_all_is_told_nothing_is_looked_at():
+    """One parameter on a log scale, one not; neither may move by more than a few per cent."""
+    model = make_tanks(0.0, 0.05)
+    free = {"T1": dd.Parameter(2.5, lower=0.1, upper=9.0, scale="log"), "k": 1.2}
+    fit = dd.fit(model, measure(model, 0.05, 1), free=free)
+    assert fit.evaluations == len(fit.course.values)
+
+
+def test_looks_that_find_nothing_take_half_of_a_search_at_most():
+    model = make_tanks(x20, 0.05)
+    fit = dd.fit(model, measure(model, 0.05, 1), free={"T1": 2.5, "k": 1.2, "x20": 0.3}, fixed={"T2": 4.0})
+    assert len(fit.minima) == 1
+    assert fit.evaluations <= 1.5 * len(fit.course.values)
+
+
 def test_the_header_shows_what_was_typed():
     criterion = dd.SimulationPEM(whiten=None)
     from daedal.estimation import describe, describe_for_reading

@@ -35,6 +35,19 @@ def test_intervals_are_those_of_the_same_parameter_with_the_bound_zero(data, pow
     assert "0 … 0." in str(found)
 
 
+@pytest.mark.parametrize(("lower", "power"), [(1e-9, 1), (1e-9, 2), (1e-5, 1), (1e-5, 2), (1e-2, 1)])
+def test_a_finite_bound_far_below_is_as_good_as_zero(data, lower, power):
+    """Slopes by the logarithm have faded there; next to a bound that is near they have not."""
+    found = dd.fit(offset(dd.Parameter(1.0, lower=lower, upper=1e6, scale="log"), power), data, free=["k", "c"])
+    plain = dd.fit(offset(dd.Parameter(1.0, lower=lower**power, upper=1e6)), data, free=["k", "c"])
+    assert plain["c"].at_bound
+    assert found["c"].at_bound
+    assert found["c"].verdict == "at its bound"
+    for name, interval in plain.conf_int().items():
+        expected = np.array(interval) ** (1 / power if name == "c" else 1)
+        np.testing.assert_allclose(found.conf_int()[name], expected, rtol=0.02)
+
+
 def test_a_parameter_far_from_zero_in_another_unit_has_not_vanished():
     """Nine orders below its start, as a capacity in F may be that starts at 1."""
     model = decay(equations={"rate": der(x) == -1e9 * k * x}, parameters={k: dd.Parameter(1e-1, scale="log")})

@@ -132,6 +132,32 @@ def test_autocorrelations_left_by_an_autoregression_have_the_variances_of_box_an
     np.testing.assert_allclose(found.band / found.band[3] * expected[3], expected, atol=0.03)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_starts_that_were_estimated_in_many_short_experiments_are_no_autocorrelation(shared):
+    """Residuals of e^(−t) δ with a δ for each of 60 experiments, or one for all: that gives lags a mean."""
+    random = np.random.default_rng(10)
+    U = np.exp(-0.2 * np.arange(10.0))[None]
+    U /= np.linalg.norm(U)
+    tests, raw = [], []
+    for _ in range(300):
+        runs = list(random.standard_normal((60, 10)))
+        if shared:
+            spent = Spent([U] * 60, np.array([[60.0]]))
+            runs = spent.remove(runs)
+        else:
+            runs = [e - U[0] * (U[0] @ e) for e in runs]
+            spent = Spent([np.zeros((0, 10))] * 60, np.zeros((0, 0)), [U] * 60)
+        tests.append(whiteness(runs, 9, spent))
+        raw.append(whiteness(runs, 9))
+    assert np.mean([not test.passed for test in tests]) == pytest.approx(0.05, abs=0.04)
+    assert kstest([test.p_value for test in tests], "uniform").pvalue > 1e-3
+    means = np.mean([test.correlation for test in tests], axis=0)
+    scatter = np.std([test.correlation for test in tests], axis=0) / np.sqrt(300)
+    assert np.all(np.abs(means) < 4.0 * scatter)
+    if not shared:
+        assert np.mean([not test.passed for test in raw]) > 0.3
+
+
 def test_false_alarms_of_whiteness():
     random = np.random.default_rng(5)
     tests = [whiteness([random.standard_normal(300)], 20) for _ in range(400)]

@@ -4,8 +4,9 @@ An estimate has the interval φ̂ ± q σ, q being Student's quantile. It is wid
 
 - a parameter a at its bound. It is not known to be there: when it leaves the bound by t, the criterion grows by
   |g| t + ½ s t², with g its slope there and s = H_aa − H_aI H_II⁻¹ H_Ia, the others move by −H_II⁻¹ H_Ia t, and of the
-  threshold ½ q² λ a part is left for their own. The interval is the hull over all t ≥ 0 that are within it. What
-  went to zero on a log scale leaves it by t = θ^p (`vanished`, beside this file);
+  threshold ½ q² λ a part is left for their own. The interval is the hull over all t ≥ 0 that are within it. From the
+  lower bound of a log scale it leaves by t = θ^p − a^p, as slopes by the logarithm fade towards zero, with a power p
+  other than one where it went to zero (`vanished`, beside this file);
 - other minima within the threshold: with Δ the difference of their criterion, each has φ ± √(q² − 2Δ/λ) σ.
 
 λ = cov / H⁻¹ is how much the variance of an estimate exceeds that of white residuals of unit size. What lies beyond a
@@ -124,7 +125,7 @@ def _convert(fit: "Fit", place: int, ends: Sequence[float]) -> tuple[float, floa
 
 @dataclass(frozen=True)
 class _Bound:
-    """The bound that a parameter is at, in s: φ itself, or θ^p where it went to zero on a log scale.
+    """The bound that a parameter is at, in s: φ itself, or θ^p at the lower end of a log scale.
 
     `rate` is ds/dφ, `room` how far the other bound is, `sign` where it would leave to, `pull` the slope of the
     criterion by s.
@@ -136,13 +137,13 @@ class _Bound:
     sign: float
     pull: float
     ends: tuple[float, float]  # of φ
-    power: float | None = None  # p, of what went to zero
+    power: float | None = None  # p, at the lower end of a log scale
 
     def reach(self, distance: float) -> tuple[float, float]:
         """φ from the bound to where it has left it by this much."""
         if self.power is not None:
             with np.errstate(divide="ignore"):
-                return -np.inf, float(np.log(distance)) / self.power
+                return self.ends[0], float(np.log(np.exp(self.power * self.ends[0]) + distance)) / self.power
         lower, upper = self.ends
         return (lower, lower + distance) if self.sign > 0.0 else (upper - distance, upper)
 
@@ -150,10 +151,10 @@ class _Bound:
 def _find_bound(fit: "Fit", place: int) -> _Bound:
     one, item = list(fit.estimates.values())[place], fit.coordinates.items[place]
     lower, upper = (float(bound[place]) for bound in fit.coordinates.bounds)
-    if np.isinf(lower) and one.pull > 0.0:
-        rate = one.power * one.value**one.power
-        return _Bound(place, rate, item.upper**one.power, 1.0, one.pull / rate, (lower, upper), one.power)
     sign = 1.0 if abs(fit.point[place] - lower) <= abs(upper - fit.point[place]) else -1.0
+    if item.logarithmic and one.pull > 0.0 and (sign > 0.0 or np.isinf(lower)):
+        rate, room = one.power * one.value**one.power, item.upper**one.power - item.lower**one.power
+        return _Bound(place, rate, room, 1.0, one.pull / rate, (lower, upper), one.power)
     return _Bound(place, 1.0, abs(upper - lower), sign, abs(one.pull), (lower, upper))
 
 

@@ -110,7 +110,8 @@ def _count_lags(parts: Sequence[Part]) -> int:
 def _spend(examined: Examined, parts: Sequence[Part]) -> Spent:
     inside = examined.inside
     curvature = examined.evaluation.curvature[np.ix_(inside, inside)]
-    return Spent([np.nan_to_num(part.slopes[inside]) for part in parts], curvature)
+    slopes = [np.nan_to_num(part.slopes[inside]) for part in parts]
+    return Spent(slopes, curvature, [part.opened for part in parts])
 
 
 def _list_inputs(examined: Examined, parts: Sequence[Part]) -> dict[str, list[np.ndarray]]:

@@ -1,8 +1,8 @@
 """Parameters on a log scale that went to zero: log 0 is never reached, and slopes by the logarithm fade on the way.
 
-Such a parameter θ is at its bound, zero. By s = θ^p the criterion has a slope there that is not zero: p = 1 for most,
-p = 2 for the size of a noise, which acts by its square. With φ = log θ the slope is ∂V/∂φ = p s ∂V/∂s, so that two
-points near zero tell p.
+Such a parameter θ is at its bound: zero, or one so far below its start that slopes have faded there too. By s = θ^p the
+criterion has a slope there that is not zero: p = 1 for most, p = 2 for the size of a noise, which acts by its square.
+With φ = log θ the slope is ∂V/∂φ = p s ∂V/∂s, so that two points near zero tell p.
 """
 
 from collections.abc import Mapping
@@ -37,11 +37,12 @@ def settle_vanished(outcome: Outcome) -> Vanished:
     evaluation, items = outcome.evaluation, outcome.objective.problem.coordinates.items
     unit = _measure_unit(evaluation)
     flat = np.diag(evaluation.curvature) * GONE**2 < unit
-    logarithms = np.array([np.log(item.start) if item.logarithmic and item.lower == 0.0 else -np.inf for item in items])
+    logarithms = np.array([np.log(item.start) if item.logarithmic else -np.inf for item in items])
     small = flat & (evaluation.point < logarithms + np.log(SHRUNK))
     if outcome.interrupted or evaluation.rough or not small.any():
         return Vanished(evaluation, {})
-    floor = np.where(small, logarithms + np.log(SMALLEST), -np.inf)
+    lower = outcome.objective.problem.coordinates.bounds[0]
+    floor = np.where(small, np.maximum(logarithms + np.log(SMALLEST), lower), -np.inf)
     lifted = np.maximum(evaluation.point, floor)
     if not np.array_equal(lifted, evaluation.point):
         moved = outcome.objective(lifted)

@@ -21,12 +21,12 @@ import numpy as np
 from daedal.errors import EstimationError, nearest
 from daedal.experiments import Experiment
 from daedal.filtering.evolution import Evolution, StochasticModel, make_stochastic_model
-from daedal.filtering.filter import Filtered, filter_timeline
+from daedal.filtering.filter import Filtered, filter_timeline, pass_columns
 from daedal.filtering.open_values import OpenValues, find_open_values
 from daedal.filtering.parameter_point import Point
 from daedal.filtering.readings import Readings, count_orders, make_readings
 from daedal.filtering.start import Start, StartPlan, plan_start
-from daedal.kernels import Events, Keep
+from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
 from daedal.linear import Dual
 from daedal.models import Model
 from daedal.symbolic import Delayed, Expression, find_operator, intern_symbol, list_symbols
@@ -80,10 +80,7 @@ class LinearExperiment:
     def run(self, evolution: Evolution, point: Point, keep: Keep = Keep.MEANS) -> tuple[Filtered, Start]:
         """The filter over all events; its first column is driven by the data, the others by the open values."""
         start = self.find_start(evolution, point)
-        columns = Dual(
-            np.vstack([start.mean.value, start.open.value.T]),
-            np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
-        )
+        columns = _stack_columns(start)
         measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
         filtered = filter_timeline(evolution, self.readings.line, columns, start.spread, measured, keep)
         mine = self.readings.measuring
@@ -104,6 +101,38 @@ class LinearExperiment:
         opened = find_open_values(e0.value, E.value, s.value)
         e = Dual(e0.value + E.value @ opened.best, e0.slopes + E.slopes @ opened.best) if opened.kept else e0
         return Innovated(e, s, E, opened, self._predict(evolution, filtered, opened.best))
+
+    def is_sampled_as(self, other: "LinearExperiment") -> bool:
+        """Whether the same happens at the same times, whatever the inputs and the numbers measured are."""
+        mine, its = self.readings, other.readings
+        if self is other or (self.plan.open, self.plan.held) != (other.plan.open, other.plan.held):
+            return self is other
+        pairs = (
+            (mine.line.events.transition, its.line.events.transition),
+            (mine.line.events.row, its.line.events.row),
+            (mine.line.steps, its.line.steps),
+            (mine.mixing, its.mixing),
+        )
+        return all(np.array_equal(one, another) for one, another in pairs)
+
+    def show_open(self, evolution: Evolution, point: Point) -> Dual:
+        """X (event, δ), what the open values do to the measurements themselves."""
+        start = self.find_start(evolution, point)
+        measured = self.readings.measure(evolution, point, self.rows, self.count_orders(evolution))
+        return pass_columns(evolution, self.readings.line, _stack_columns(start), measured)[self.readings.measuring, 1:]
+
+    def weigh_open(self, evolution: Evolution, point: Point) -> np.ndarray:
+        """Ω⁻¹ X (event, δ), Ω the covariance of the measurements; by a smoother, going back from the last event."""
+        filtered, _ = self.run(evolution, point, Keep.EVERYTHING)
+        mine = self.readings.measuring
+        q = smooth_innovations(self, evolution, filtered)[0]
+        after = np.zeros_like(q[:, 1:])
+        after[:-1] = q[1:, 1:]
+        moved = np.append(filtered.transition[1:], -1) >= 0
+        A = filtered.A[filtered.transition[np.flatnonzero(moved) + 1]]
+        after[moved] = after[moved] @ A
+        g, s = filtered.g[mine], filtered.s.value[mine]
+        return -(filtered.e.value[mine, 1:] - np.einsum("kn,kcn->kc", g, after[mine])) / s[:, None]
 
     def find_shown(self, evolution: Evolution, filtered: Filtered) -> Dual:
         """What the open values do to the innovations (event, δ); zero for those that do nothing but rounding.
@@ -193,6 +222,25 @@ class LinearExperiment:
         direct = self.readings.compute_direct(evolution, self.rows, self.count_orders(evolution)).value
         variance = np.einsum("on,knm,om->ko", C, P, C) + np.einsum("koc,cd,kod->ko", X, opened.covariance, X)
         return Outlook(x[:, 0] @ C.T + X @ opened.best + direct, np.sqrt(np.maximum(variance, 0.0)))
+
+
+def _stack_columns(start: Start) -> Dual:
+    """Where the columns of the filter begin: (column, n), the mean and the open directions."""
+    return Dual(
+        np.vstack([start.mean.value, start.open.value.T]),
+        np.concatenate([start.mean.slopes[:, None], start.open.slopes.swapaxes(1, 2)], axis=1),
+    )
+
+
+def smooth_innovations(
+    experiment: LinearExperiment, evolution: Evolution, filtered: Filtered
+) -> tuple[np.ndarray, np.ndarray]:
+    """q (event, column, n) and M (event, n, n) of the smoother, after a filter that kept everything."""
+    line = experiment.readings.line
+    kept = Events(filtered.transition, line.events.row, line.events.steady)
+    innovations = Innovations(pack(filtered.e.value), pack(filtered.s.value), filtered.x, filtered.P, filtered.g)
+    h = experiment.readings.mixing @ evolution.C.value[experiment.rows]
+    return run_smoother(kept, np.ascontiguousarray(filtered.A), np.ascontiguousarray(h), innovations)
 
 
 @final

@@ -12,7 +12,7 @@ A large model with few sources of noise begins by another way (`large`, below th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -91,6 +91,24 @@ def filter_timeline(
         A=np.array(matrices),
         transition=np.concatenate(transitions),
     )
+
+
+def pass_columns(evolution: Evolution, line: Timeline, columns: Dual, measured: Measured) -> Dual:
+    """What columns do to the measurements (event, column) if no sample corrects them; the first is driven by inputs."""
+    n, count = len(evolution.A.value), len(evolution.A.slopes)
+    still = LowRank(lift(np.zeros((n, 0)), count), lift(np.zeros((0, 0)), count))
+    if n >= LARGE:
+        silent = replace(evolution, noise=still)
+        certain = Measured(measured.h, measured.y, lift(np.ones(line.events.row.size), count))
+        return -filter_timeline(silent, line, columns, still, certain).e
+    nothing = Steady(_pack(lift(np.zeros((1, n)), count), count), _pack(lift(np.ones(1), count), count))
+    state = State(_pack(columns, count), _pack(still.full, count))
+    innovations = Innovations.empty(line.events.row.size, state, Keep.NOTHING)
+    for begin, end in _cut_blocks(line, evolution, line.events.row.size):
+        part = slice(begin, end)
+        run = _Run(evolution, line, measured, part, state, Keep.NOTHING, innovations.part(part))
+        run.advance(0, end - begin, nothing, np.zeros(end - begin, dtype=np.int64))
+    return -_unpack(innovations.e, count)
 
 
 def _sweep_first_stretch(

@@ -51,6 +51,15 @@ class OpenValues:
         return np.einsum("ik,dik->d", self.basis @ self.inverse.T, white)
 
 
+def measure_shown(X: Dual, weights: np.ndarray) -> Dual:
+    """½ log det Xᵀ W X of columns X (event, δ) and weights W (event,)."""
+    root = np.sqrt(weights)[:, None]
+    basis, R = np.linalg.qr(X.value * root)
+    turned = basis @ solve_triangular(R, np.eye(len(R))).T
+    value = np.array(np.sum(np.log(np.abs(np.diag(R)))))
+    return Dual(value, np.einsum("ik,dik->d", turned, X.slopes * root))
+
+
 def forget_start(e: Dual, E: Dual, s: Dual) -> tuple[Dual, Dual]:
     """e and s of samples that know of the open values only what the samples before them tell, with a flat prior.
 

@@ -13,10 +13,15 @@ import numpy as np
 from daedal.data import Dataset
 from daedal.experiments import match_experiments
 from daedal.filtering.evolution import Evolution
-from daedal.filtering.experiment import InitialCondition, compute_pseudo_inverse, make_linear_experiments
+from daedal.filtering.experiment import (
+    InitialCondition,
+    compute_pseudo_inverse,
+    make_linear_experiments,
+    smooth_innovations,
+)
 from daedal.filtering.filter import Filtered
 from daedal.filtering.parameter_point import Point
-from daedal.kernels import Events, Innovations, Keep, pack, run_smoother
+from daedal.kernels import Keep
 from daedal.systems import System
 
 
@@ -83,12 +88,7 @@ class FilterPass:
     def smooth(self, queries: np.ndarray) -> Law:
         """From all samples."""
         events = self.find_events(queries)
-        kept = Events(self.filtered.transition, self.line.events.row, self.line.events.steady)
-        innovations = Innovations(
-            pack(self.filtered.e.value), pack(self.filtered.s.value), self.filtered.x, self.filtered.P, self.filtered.g
-        )
-        h = self.experiment.readings.mixing @ self.evolution.C.value[self.experiment.rows]
-        q, M = run_smoother(kept, np.ascontiguousarray(self.filtered.A), np.ascontiguousarray(h), innovations)
+        q, M = smooth_innovations(self.experiment, self.evolution, self.filtered)
         P = self.filtered.P[events]
         x = self.filtered.x[events] + np.einsum("kij,kcj->kci", P, q[events])
         covariance = P - P @ M[events] @ P

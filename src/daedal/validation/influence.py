@@ -46,6 +46,7 @@ class Influence:
     own: bool
     units: Mapping[str, float]
     step: np.ndarray = field(default_factory=lambda: np.zeros(0))  # the most probable errors that were taken out
+    opened: Mapping[tuple[str, int], np.ndarray | None] = field(default_factory=dict)  # output and experiment → U
 
     def select(self, output: str) -> list[np.ndarray]:
         """The residuals of one output."""
@@ -62,7 +63,9 @@ class Influence:
         """What was spent of the residuals of one output."""
         told = [S for S, one in zip(self.slopes, self.series, strict=True) if one.output == output and S is not None]
         residuals = self.select(output)
-        return Spent(told, self.curvature) if len(told) == len(residuals) else spend_nothing(residuals)
+        opened = [self.opened.get((output, one.experiment)) for one in self.series if one.output == output]
+        spent = Spent(told, self.curvature) if len(told) == len(residuals) else spend_nothing(residuals)
+        return replace(spent, opened=opened)
 
 
 def find_influence(fitted: FittedProblem, series: Sequence[Series], residuals: Sequence[np.ndarray]) -> Influence:
@@ -70,14 +73,16 @@ def find_influence(fitted: FittedProblem, series: Sequence[Series], residuals: S
     everything = fitted if fitted.own else free_estimates(fitted)
     names, ones = everything.problem.coordinates.names, dict.fromkeys((one.output for one in series), 1.0)
     found = Influence(series, residuals, [None] * len(series), np.zeros((0, 0)), fitted.own, ones)
-    if not names:
+    if not names and everything.fit.criterion.condition is None:
         return found
     stuck = {name for name, one in fitted.fit.estimates.items() if one.at_bound}
     free = [k for k, name in enumerate(names) if name not in stuck]
     objective = restore_objective(everything)
     evaluation = objective(everything.point)
+    opened = {(part.series.output, part.series.experiment): part.opened for part in evaluation.parts}
+    found = replace(found, opened=opened)
     slopes = _list_slopes(evaluation, found, free)
-    if slopes is None:
+    if slopes is None or not names:
         return found
     if fitted.own:
         return replace(found, slopes=slopes, curvature=evaluation.curvature[np.ix_(free, free)])
@@ -134,7 +139,7 @@ def _find_units(found: Influence, precision: np.ndarray) -> Influence:
         residuals = [e / size for e, size in zip(found.residuals, sizes, strict=True)]
         slopes = [S / size for S, size in zip(found.slopes, sizes, strict=True) if S is not None]
         curvature = np.sum([S @ S.T for S in slopes], axis=0) + precision
-        left = _correct(Influence(found.series, residuals, slopes, curvature, False, units))
+        left = _correct(replace(found, residuals=residuals, slopes=slopes, curvature=curvature, units=units))
     return left
 
 

@@ -31,7 +31,8 @@ class Part:
 
     The residual moves by −slopes, (coordinate, time), when predictions move, and by −residual · rates when its standard
     deviation does; `rates` are d log(deviation)/dφ, (coordinate,), or (coordinate, time) where that depends on what is
-    predicted.
+    predicted. What the criterion estimated itself in this experiment, such as its start, has taken the directions
+    `opened`, (number, time), out of the residuals: their projection on these is zero.
     """
 
     series: Series
@@ -40,6 +41,7 @@ class Part:
     rates: np.ndarray
     deviation: float | np.ndarray
     prediction: np.ndarray  # in the units of the output
+    opened: np.ndarray | None = None
 
 
 @final

@@ -6,8 +6,9 @@ With e_k the innovation of a sample, what the Kalman filter did not foresee of i
     gradient = Σ (e ∂e/s + ½ (1 − e²/s) ∂s/s),   curvature = Σ (∂e ∂eᵀ/s + ½ ∂s ∂sᵀ/s²),
 
 the curvature being the information of the samples (with expectations of e² and e), so that the search is Fisher's
-scoring. Open values at the start have a flat prior, so that the first samples only tell where the start was; or they
-are taken at their best for each φ, and what that costs is taken out of the curvature.
+scoring. Open values at the start have a flat prior, so that the first samples only tell where the start was, and what
+that prior would pull is taken out (`open_starts`); or they are taken at their best for each φ, and what that costs is
+taken out of the curvature.
 
 Reference: M. Gerdin, T. B. Schön, T. Glad, F. Gustafsson, L. Ljung, On parameter and state estimation for linear
 differential-algebraic equations (2006); the ½ of its equation (12) also belongs to log det.
@@ -15,13 +16,21 @@ differential-algebraic equations (2006); the ½ of its equation (12) also belong
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import EstimationError, RefusalError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
-from daedal.estimation.likelihood.open_starts import describe_open
+from daedal.estimation.likelihood.open_starts import (
+    ESTIMATED,
+    FLAT,
+    OpenColumns,
+    Reference,
+    make_reference,
+    tell_open,
+)
 from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
@@ -40,6 +49,8 @@ from daedal.models import as_tuple
 
 EXACT = "none: linear equations are exact from sample to sample"
 
+NEAR = 0.01  # standard errors by which the minimum may move with the reference
+HIDDEN = 1e-16  # share of information that is rounding once open starts have taken theirs
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -56,7 +67,8 @@ def make_exact_objective(problem: Problem, condition: InitialCondition) -> "Like
     if not verdict.well_posed:
         first = verdict.findings[0]
         raise EstimationError(f"The samples of model '{model.name}' have no likelihood: {first.sentence}", first.remedy)
-    return LikelihoodObjective(problem, experiments, linear, condition.open == "diffuse")
+    objective = LikelihoodObjective(problem, experiments, linear, condition.open == "diffuse")
+    return objective.refer_to(space.start, tilted=False) if objective.adjusted else objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +79,27 @@ class LikelihoodObjective:
     experiments: tuple[Experiment, ...]
     linear: tuple[LinearExperiment, ...]
     diffuse: bool
+    reference: np.ndarray | None = None
+    references: tuple[Reference | None, ...] = ()  # of open starts in each experiment
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether starts with a flat prior could pull what is estimated."""
+        return self.diffuse and bool(self.problem.coordinates.items) and any(one.plan.open for one in self.linear)
 
     @property
     def capabilities(self) -> Capabilities:
         """Nothing is simulated: the filter is exact."""
-        return Capabilities(notes=self.notes, predict=self.predict, foresee=self.foresee, steps=(EXACT, None))
+        finish = self.refer_again if self.adjusted else None
+        return Capabilities(
+            notes=self.notes, finish=finish, predict=self.predict, foresee=self.foresee, steps=(EXACT, None)
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is open at the start, and samples that cannot be used."""
         notes = [note for experiment in self.linear for note in experiment.readings.unseen]
-        opened = describe_open([one.plan.open for one in self.linear], self.experiments, diffuse=self.diffuse)
+        opened = tell_open([one.plan.open for one in self.linear], FLAT if self.diffuse else ESTIMATED)
         free = Accuracies(self.problem.system.model, self.problem.coordinates.parameters).free
         if opened and free and not self.diffuse:
             opened.append(
@@ -86,31 +108,78 @@ class LikelihoodObjective:
             )
         return (*notes, *opened)
 
-    def refine(self, _evaluation: Evaluation, /) -> None:
-        """There is one stage."""
-        return
+    def refine(self, evaluation: Evaluation, /) -> "LikelihoodObjective | None":
+        """Refers to the minimum, until it does not move; there is one stage where no start is open."""
+        if not self.adjusted or self._is_near(evaluation):
+            return None
+        return self.refer_again(evaluation)
+
+    def refer_again(self, evaluation: Evaluation, /) -> "LikelihoodObjective":
+        """With open starts as they are seen at this point."""
+        return self.refer_to(evaluation.point, tilted=True)
+
+    def refer_to(self, point: np.ndarray, *, tilted: bool) -> "LikelihoodObjective":
+        """The same; as it is where there is no likelihood."""
+        try:
+            with refuse_singular():
+                seen = OpenColumns(self.linear)
+                references = tuple(
+                    make_reference(seen, number, *told, tilted=tilted)
+                    for number, told in enumerate(self.innovate(point))
+                )
+        except DaedalError:
+            return self
+        return replace(self, reference=point, references=references)
+
+    def _is_near(self, evaluation: Evaluation) -> bool:
+        if self.reference is None or not any(one is not None and one.tilted for one in self.references):
+            return False
+        moved = evaluation.point - self.reference
+        return bool(moved @ evaluation.curvature @ moved <= NEAR**2 * moved.size)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         size, space = point.size, self.problem.coordinates
-        value, gradient, curvature, inner = 0.0, np.zeros(size), np.zeros((size, size)), 0
+        value, shifted, gradient, curvature, inner = 0.0, 0.0, np.zeros(size), np.zeros((size, size)), 0
         parts: list[Part] = []
+        natural = np.zeros(size)  # information if every start were known
+        seen = OpenColumns(self.linear)
         try:
             with refuse_singular():
-                for number, innovated in enumerate(self.innovate(point)):
+                for number, (innovated, at, evolution) in enumerate(self.innovate(point)):
                     terms = _compute_terms(innovated, self.linear[number], self.diffuse)
                     own = space.convert_slopes(np.eye(len(space.parameters)), point, number)
                     value += terms.value
                     gradient += own @ terms.gradient
+                    if self.references and (reference := self.references[number]) is not None:
+                        shift = reference.correct(seen.at(number, evolution, at), innovated)
+                        shifted += float(shift.value)
+                        gradient += own @ shift.slopes
                     curvature += own @ terms.curvature @ own.T
+                    natural += np.sum((own @ innovated.e.slopes) ** 2 / innovated.s.value, axis=1)
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
                     parts += self._parts(number, innovated, own)
         except RefusalError as error:
             return fail_at(point, error.sentence)
-        if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
+        if self.reference is not None:
+            shifted, gradient = shifted - float(self._tilt @ (point - self.reference)), gradient - self._tilt
+        if not (np.isfinite(value + shifted) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
-        return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
+        hidden = np.diag(curvature) <= HIDDEN * natural
+        gradient[hidden], curvature[hidden], curvature[:, hidden] = 0.0, 0.0, 0.0
+        cost = value + shifted
+        return Evaluation(point, cost, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
 
-    def innovate(self, point: np.ndarray) -> list[Innovated]:
+    @cached_property
+    def _tilt(self) -> np.ndarray:
+        """b, in the coordinates."""
+        space, point = self.problem.coordinates, self.reference
+        total, rows = np.zeros(len(space.items)), np.eye(len(space.parameters))
+        for number, reference in enumerate(self.references):
+            if reference is not None and point is not None:
+                total += space.convert_slopes(rows, point, number) @ reference.tilt
+        return total
+
+    def innovate(self, point: np.ndarray) -> list[tuple[Innovated, Point, Evolution]]:
         """The innovations of each experiment; matrices are made once for experiments with the same values."""
         space, model = self.problem.coordinates, self.problem.system.model
         known: dict[tuple, tuple[Point, Evolution]] = {}
@@ -122,7 +191,7 @@ class LikelihoodObjective:
                 at = Point(model, values, space.parameters)
                 known[key] = (at, experiment.stochastic.at(at))
             at, evolution = known[key]
-            innovated.append(experiment.innovate(evolution, at))
+            innovated.append((experiment.innovate(evolution, at), at, evolution))
         return innovated
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
@@ -163,6 +232,9 @@ class LikelihoodObjective:
         readings = self.linear[number].readings
         deviation = np.sqrt(innovated.s.value)
         samples = readings.line.sample_of[readings.measuring]
+        U = innovated.opened.basis
+        moved = -own @ innovated.e.slopes / deviation
+        moved = moved - (moved @ U) @ U.T  # as the open values follow
         parts = []
         for series in self.experiments[number].series:
             output = readings.outputs.index(series.output)
@@ -174,9 +246,9 @@ class LikelihoodObjective:
             spread[places] = deviation[mine]
             predicted[places] = innovated.predicted[samples[mine], output]
             scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
-            slopes = np.zeros((len(own), series.times.size))
-            slopes[:, places] = -own @ innovated.e.slopes[:, mine] / deviation[mine]
-            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
+            slopes, opened = np.zeros((len(own), series.times.size)), np.zeros((U.shape[1], series.times.size))
+            slopes[:, places], opened[:, places] = moved[:, mine], U[mine].T
+            parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted, opened))
         return parts
 
 
@@ -195,9 +267,9 @@ def _compute_terms(innovated: Innovated, experiment: LinearExperiment, diffuse: 
     value += experiment.readings.log_determinants
     weighed, rates = e.slopes / np.sqrt(s.value), s.slopes / s.value
     gradient = e.slopes @ (e.value / s.value) + 0.5 * rates @ (1.0 - e.value**2 / s.value)
+    U = innovated.opened.basis
+    weighed = weighed - (weighed @ U) @ U.T  # as the open values follow
     curvature = weighed @ weighed.T + 0.5 * rates @ rates.T
-    shared = weighed @ innovated.opened.basis  # with the open values
-    curvature = curvature - shared @ shared.T
     if diffuse and innovated.opened.kept:
         curvature = _compute_information_without_start(innovated)
         value += innovated.opened.half_log_determinant - 0.5 * len(innovated.opened.kept) * LOG_2PI

@@ -37,7 +37,8 @@ class Likelihood:
     ----------
     initial
         What values at the start are that the model's `initial` leaves open: "diffuse", unknown with a flat prior (the
-        likelihood is then that of the samples beyond those that tell the start); "free", estimated along with the
+        likelihood is then that of the samples beyond those that tell the start; where the model is linear, what such a
+        prior pulls is taken out of what a fit minimises); "free", estimated along with the
         parameters (a free measurement noise may then vanish, as the first samples can be fitted exactly); or "guess",
         held where the model guesses them (zero where it does not). States of disturbances begin as declared.
     initial_std

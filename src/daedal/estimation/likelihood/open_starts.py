@@ -1,28 +1,104 @@
-"""What a fit says of values that are open at the start.
+"""Values that are open at the start, in many short experiments too.
 
-Integrated over a flat prior, each of them divides the likelihood by how much it moves the samples, in units of their
-noise: what scales a state, as the gain c of y = c x, then has a factor 1/c for every experiment. Beside many samples
-that is nothing; beside few it pulls the estimate, whatever the number of experiments. Likelihoods without that factor
-are compared by M. K. Francke, S. J. Koopman and A. F. de Vos, Journal of Time Series Analysis 31 (2010) 407–414.
+The samples are y ~ N(μ + X δ, Ω) with δ open. Integrated over a flat prior of δ,
+
+    −log L = −log L(δ̂) + ½ log |Xᵀ Ω⁻¹ X| − ½ k log 2π:
+
+each open value divides the likelihood by how much it moves the samples, in units of their noise. The size of noise in
+it is right: without it samples that tell the start would count as if they told how large the noise is. That of X is
+not: what scales a state, as the gain c of y = c x, gets a factor 1/c from every experiment. At the maximum of L(δ̂) it
+is Ω alone that has a mean slope, ½ ∂ log |Xᵀ Ω⁻¹ X| with X held. So what is minimised is
+
+    −log L − ½ log |Xᵀ W X| + ½ log |X₀ᵀ W X₀| − bᵀ(φ − φ₀),
+    b = tr (X₀ᵀ Ω₀⁻¹ X₀)⁻¹ X₀ᵀ Ω₀⁻¹ ∂X − tr (X₀ᵀ W X₀)⁻¹ X₀ᵀ W ∂X,
+
+with W the inverse variances of the innovations and X₀, Ω₀ at a reference φ₀, refreshed until the minimum does not move.
+There the value is −log L and the slope has mean zero; without noise that depends on φ it is that of L(δ̂), where W is as
+good as Ω₀⁻¹. No unit of a state and no pair of a gain and a start that samples cannot tell apart matters. Without b, or
+with Ω₀⁻¹ for W, it is a marginal likelihood (Francke et al. 2010), biased where disturbances drive states, or not a
+minimum where X grows.
+
+P. McCullagh, R. Tibshirani, A simple method for the adjustment of profile likelihoods, J. R. Statist. Soc. B 52 (1990)
+325–344. M. K. Francke, S. J. Koopman, A. F. de Vos, Journal of Time Series Analysis 31 (2010) 407–414.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from daedal.experiments import Experiment
+from daedal.filtering import Evolution, Innovated, LinearExperiment, Point, measure_shown
+from daedal.linear import Dual
 
 MANY = 0.05  # open values for each sample, from which on a flat prior is worth a word
+FLAT, ESTIMATED = "unknown, with a flat prior", "estimated too"
+MOST = 2e7  # numbers in the covariances of all events: beyond, samples are so many that b does not matter
+
+
+class OpenColumns:
+    """X of experiments at one point, made once for those that are sampled alike: no input moves it."""
+
+    def __init__(self, experiments: Sequence[LinearExperiment]) -> None:
+        self.experiments = experiments
+        self._known: list[tuple[int, Point, Dual]] = []
+
+    def at(self, number: int, evolution: Evolution, at: Point) -> Dual:
+        """X (event, δ) of an experiment."""
+        for other, known, X in self._known:
+            if known is at and self.experiments[number].is_sampled_as(self.experiments[other]):
+                return X
+        X = self.experiments[number].show_open(evolution, at)
+        self._known.append((number, at, X))
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Of one experiment: W (event,), ½ log |X₀ᵀ W X₀| and b, in the parameters."""
+
+    weights: np.ndarray
+    shown: float
+    tilt: np.ndarray
+    tilted: bool
+
+    def correct(self, X: Dual, innovated: Innovated) -> Dual:
+        """What is added to −log L, but for b."""
+        shown = measure_shown(X[:, list(innovated.opened.kept)], self.weights)
+        return Dual(self.shown - shown.value, -shown.slopes)
+
+
+def make_reference(
+    seen: OpenColumns, number: int, innovated: Innovated, at: Point, evolution: Evolution, *, tilted: bool
+) -> Reference | None:
+    """At what an experiment is evaluated at; None where nothing is open, or X is too large for a number."""
+    kept, experiment = list(innovated.opened.kept), seen.experiments[number]
+    if not kept:
+        return None
+    X = seen.at(number, evolution, at)[:, kept]
+    if not (np.isfinite(X.value).all() and np.isfinite(X.slopes).all()):
+        return None
+    weights = 1.0 / innovated.s.value
+    shown = measure_shown(X, weights)
+    tilt = np.zeros(len(X.slopes))
+    if tilted and experiment.readings.line.events.row.size * len(evolution.A.value) ** 2 <= MOST:
+        weighed = experiment.weigh_open(evolution, at)[:, kept]
+        tilt = (
+            np.einsum("ik,dik->d", weighed @ innovated.opened.covariance[np.ix_(kept, kept)], X.slopes) - shown.slopes
+        )
+    return Reference(weights, float(shown.value), tilt, tilted)
+
+
+def tell_open(opened: Sequence[Sequence[str]], how: str) -> list[str]:
+    """Which values are `opened` in each experiment, and how they are treated; nothing where none are."""
+    names = list(dict.fromkeys(name for some in opened for name in some))
+    return [f"at the start {', '.join(names)} {'is' if len(names) == 1 else 'are'} open: {how}"] if names else []
 
 
 def describe_open(opened: Sequence[Sequence[str]], experiments: Sequence[Experiment], *, diffuse: bool) -> list[str]:
-    """Which values are `opened` in each experiment, and how they are treated; nothing where none are."""
-    names = list(dict.fromkeys(name for each in opened for name in each))
-    if not names:
-        return []
-    how = "unknown, with a flat prior" if diffuse else "estimated too"
-    notes = [f"at the start {', '.join(names)} {'is' if len(names) == 1 else 'are'} open: {how}"]
-    count = sum(len(each) for each in opened)
+    """The same where a flat prior is all there is, and whether it pulls."""
+    notes = tell_open(opened, FLAT if diffuse else ESTIMATED)
+    count = sum(len(some) for some in opened)
     samples = sum(int(np.isfinite(series.values).sum()) for one in experiments for series in one.series)
     if diffuse and len(experiments) > 1 and count > MANY * samples:
         notes.append(

@@ -91,7 +91,8 @@ class Coordinates:
 
     def natural(self, point: np.ndarray) -> np.ndarray:
         """θ of φ, kept inside the bounds, which exp(log(bound)) may miss by rounding."""
-        theta = np.where(self.logarithmic, np.exp(np.where(self.logarithmic, point, 0.0)), point)
+        with np.errstate(over="ignore"):  # a step too far, which ends at a bound or in a failure
+            theta = np.where(self.logarithmic, np.exp(np.where(self.logarithmic, point, 0.0)), point)
         return np.clip(theta, [item.lower for item in self.items], [item.upper for item in self.items])
 
     def internal(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:

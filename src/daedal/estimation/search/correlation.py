@@ -7,7 +7,8 @@ filtered alike, k = −m … m (zero outside its record), a residual that does n
 
 whatever the input is. For whiteness r_k = Σ e_t e_{t+k} / Σ e_t², k = 1 … m, has variances n_k / (n (n + 2)) with n_k
 pairs among n samples (Ljung and Box). An estimate φ̂ from the same samples, e = v − ψᵀ H⁻¹ ψ v for the noise v, takes
-its part out of both: with L the weights of r in v,
+its part out of both, and gives the first a mean, −Σ_t Π(t, t + k)/n with Π = ψᵀ H⁻¹ ψ, which is subtracted: many short
+experiments whose starts were estimated would look correlated otherwise. With L the weights of r in v,
 
     P = X R Xᵀ,   X = L − (L ψᵀ) H⁻¹ ψ        and        P = P₀ − D H⁻¹ Dᵀ,   D_k = Σ e_{t−k} ψ_t / Σ e².
 
@@ -39,6 +40,7 @@ RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
 DRAWS = 4096  # of all lags at once; the level is then right to ± 0.35 %
 MOST, HELD = 6, 0.99  # leading directions of the delayed inputs: at most, and their share of them that is enough
 LEAST = 0.05  # of the variance of an autocorrelation that an estimate leaves
+SHORT = 200  # samples: in longer series the few that tell the start do not matter
 TURNS = 3  # between filter and dependence on the input
 
 
@@ -74,10 +76,19 @@ class CorrelationTest:
 @final
 @dataclass(frozen=True, eq=False)
 class Spent:
-    """What an estimate from the same samples took out of residuals: their slopes ψ (number, time), and H."""
+    """What an estimate from the same samples took out of residuals: their slopes ψ (number, time), and H.
+
+    `opened` are directions U (number, time) of length one that were taken out of each series by itself.
+    """
 
     slopes: Sequence[np.ndarray]
     curvature: np.ndarray
+    opened: Sequence[np.ndarray | None] = ()
+
+    def list_opened(self) -> list[np.ndarray]:
+        """U of each series; none where nothing was taken out."""
+        given = self.opened or [None] * len(self.slopes)
+        return [np.zeros((0, S.shape[1])) if U is None else U for S, U in zip(self.slopes, given, strict=True)]
 
     @property
     def count(self) -> int:
@@ -94,7 +105,7 @@ class Spent:
         curvature = np.sum([rows @ rows.T for rows in slopes], axis=0)
         curvature[self.count :, self.count :] *= 1.0 + before
         curvature[: self.count, : self.count] = self.curvature
-        return Spent(slopes, curvature)
+        return Spent(slopes, curvature, self.opened)
 
     def find_step(self, residuals: Sequence[np.ndarray]) -> np.ndarray:
         """H⁺ ψ e: the most probable values of these numbers."""
@@ -128,13 +139,38 @@ def whiteness(residuals: Sequence[np.ndarray], lags: int, spent: Spent | None = 
         return _tell_nothing(steps)
     products = np.array([sum(float(e[k:] @ e[:-k]) for e in filled) for k in steps])
     pairs = np.array([sum(int(np.sum(one[k:] & one[:-k])) for one in known) for k in steps])
-    variances = pairs / (count * (count + 2.0))
+    opened = spent.list_opened()
+    left = count - sum(float(np.sum(U**2)) for U in opened)
+    spread = np.sum([_scatter_products(one, U, steps) for one, U in zip(known, opened, strict=True)], axis=0)
+    P = spread / (left * (left + 2.0))
     D = np.array([sum(S[:, k:] @ e[:-k] for S, e in zip(spent.slopes, filled, strict=True)) for k in steps]) / power
-    removed = D @ spent.invert() @ D.T * (power / count)
-    scale = np.sqrt(np.maximum(variances, np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(np.eye(lags) - removed / np.outer(scale, scale))
+    inverse = spent.invert()
+    removed = D @ inverse @ D.T * (power / count)
+    scale = np.sqrt(np.maximum(np.diag(P), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh((P - removed) / np.outer(scale, scale))
     P = (vectors * np.maximum(values, LEAST)) @ vectors.T * np.outer(scale, scale)
-    return _judge(steps, products / power, np.where(np.outer(pairs, pairs) > 0, P, 0.0))
+    taken = np.sum([_sum_taken(U, np.eye(len(U)), steps) for U in opened], axis=0)
+    taken = taken + np.sum([_sum_taken(S, inverse, steps) for S in spent.slopes], axis=0)
+    return _judge(steps, products / power + taken / left, np.where(np.outer(pairs, pairs) > 0, P, 0.0))
+
+
+def _sum_taken(slopes: np.ndarray, inverse: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Σ_t Π(t, t + k), Π = ψᵀ H⁺ ψ: what an estimate takes out of the products of residuals, by lag."""
+    weighed = inverse @ slopes
+    return np.array([float(np.sum(weighed[:, k:] * slopes[:, :-k])) for k in steps])
+
+
+def _scatter_products(known: np.ndarray, opened: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Covariance of Σ e_t e_{t+k} over lags, for white noise of variance one without its part in the directions U.
+
+    With S_k the shift, P = I − UᵀU and A_k = P (S_k + S_kᵀ) P / 2 that is 2 tr A_k A_l.
+    """
+    if not len(opened) or known.size > SHORT:
+        return np.diag([float(np.sum(known[k:] & known[:-k])) for k in steps])
+    P = np.diag(known.astype(float)) - opened.T @ opened
+    shifts = [0.5 * P @ (np.eye(known.size, k=k) + np.eye(known.size, k=-k)) @ P for k in steps.tolist()]
+    flat = np.array(shifts).reshape(steps.size, -1)
+    return 2.0 * flat @ flat.T
 
 
 def independence(
@@ -162,6 +198,7 @@ def independence(
     ]
     series = [e for e, here in zip(residuals, known, strict=True) if here.any()]
     slopes = [np.where(here, S, 0.0) for S, here in zip(spent.slopes, known, strict=True) if here.any()]
+    opened = [U for U, here in zip(spent.list_opened(), known, strict=True) if here.any()]
     if not series or not any(np.nanmax(np.abs(U)) > 0.0 for U in delayed) or not any(np.nansum(e**2) for e in series):
         return _tell_nothing(steps)
     if whitened is not None:
@@ -174,6 +211,7 @@ def independence(
     count = sum(int(np.isfinite(e).sum()) for e in series)
     power = sum(float(e @ e) for e in errors)
     noise = Autoregression(model.coefficients, power / max(count - spent.count, 1))
+    weights = [L - (L @ U.T) @ U for L, U in zip(weights, opened, strict=True)]
     P = _compute_covariance(weights, slopes, spent, noise)
     size = np.sqrt(np.sum([np.sum(U**2, axis=1) for U in rows], axis=0) * power)
     size = np.where(size > 0.0, size, np.inf)

@@ -6,7 +6,7 @@ hardly tell them apart make these nearly as low as the best. So the points are
 - the best one with two parameters of one unit exchanged, those called alike (k1 and k2) first, then those of the most
   similar size;
 - both ends of the direction that the data tell least about, `REACH` standard deviations away: a valley that bends or
-  forks there has left the quadratic model.
+  forks there has left the quadratic model. Where that moves every parameter by a small part of itself, it has not.
 
 A look is one evaluation. With its value v, gradient g and curvature H a full step leads to v − ½ gᵀH⁻¹g, which is exact
 for what the residuals are linear in, such as gains. Where that is low enough, and elsewhere than the best, the next
@@ -28,6 +28,8 @@ HOPE = 20.0  # of a log-likelihood above the best, within which a search is wort
 APART = 2.0  # standard deviations from the best, within which it is the same minimum
 FAR = np.log(1e3)  # from the best, on a log scale
 EXACT = 1e-20  # squared residuals in units of their accuracy: rounding
+FEWEST = 2  # looks, however short the search was
+LOOSE = 0.3  # change of a parameter by its own size, or of its logarithm, from which on a model need not be quadratic
 REACH = 3.0  # standard deviations, to the ends of the least known direction
 
 
@@ -36,7 +38,7 @@ def list_looks(best: Evaluation, space: Coordinates, spent: int) -> list[np.ndar
     if find_unit(best) <= EXACT:
         return []
     points = [*_list_exchanges(best, space), *_list_ends(best, space)]
-    return points[: max(int(SHARE * spent), best.point.size)]
+    return points[: max(int(SHARE * spent), FEWEST)]
 
 
 def find_foot(look: Evaluation, best: Evaluation, space: Coordinates) -> np.ndarray | None:
@@ -89,7 +91,9 @@ def _list_exchanges(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
         if _are_alike(space.items[i], space.items[j]) and _fit(space.items, theta, i, j)
     ]
     stems = [name.rstrip("0123456789").rstrip("_") for name in space.names]
-    pairs.sort(key=lambda pair: (stems[pair[0]] != stems[pair[1]], abs(np.log(theta[pair[0]] / theta[pair[1]]))))
+    with np.errstate(divide="ignore"):
+        sizes = np.log(np.abs(theta))
+    pairs.sort(key=lambda pair: (stems[pair[0]] != stems[pair[1]], abs(sizes[pair[0]] - sizes[pair[1]])))
     points = []
     for i, j in pairs:
         exchanged = theta.copy()
@@ -113,4 +117,7 @@ def _list_ends(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
     if not directions.size:
         return []
     step = REACH * np.sqrt(find_unit(best)) * directions[:, 0]  # of the smallest eigenvalue
+    size = np.where(space.logarithmic, 1.0, np.abs(best.point))
+    if np.all(np.abs(step) < LOOSE * size):
+        return []
     return [_limit(best.point + sign * step, best, space) for sign in (1.0, -1.0)]

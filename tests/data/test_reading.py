@@ -88,6 +88,8 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, ran
         ("t,u,y\n0,1,2\n\n1,2,3\n", "line 3 has 0 fields"),
         ("t,u,y\n0,1,2\n1,2,3 V\n", "file 'tank.csv': line 3, column 'y', '3 V' is not a finite number. Repair"),
         ("t,u,y\n0,1,2\n1,-,3\n", r"'-' is not a finite number. Repair that cell\.$"),
+        ("t,u,y\n0,n/a,2\n1,2,3\n", r"line 2, column 'u', 'n/a' is not a finite number\. Repair that cell\."),
+        ("t,u,y\n0,ERR,2\n1,2,3\n", r"line 2, column 'u', 'ERR' is not a finite number\. Repair that cell\."),
         ("t,u,y\nmin,V,dm\n0,1,2\n", r"line 2, .* If this line holds units, write .* as in 't \[min\]',"),
         ("t,u,y\n0,2024-01-31 12:00,2\n", "'2024-01-31 12:00' is not .* Timestamps are read in the form 2024"),
         ("t,u,y\n31/01/24,1,2\n", r"column 't', '31/01/24' is not .* or convert them by pandas.to_datetime"),

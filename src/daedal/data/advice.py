@@ -16,6 +16,9 @@ BEGINNINGS = {  # of files that are no text, or another one
 UTF_8 = "Save it as UTF-8 text ('CSV UTF-8' in a spreadsheet), plain or gzip."
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 DATE, CLOCK = re.compile(r"\d[-/.]\d+[-/.]\d"), re.compile(r"\d:\d")
+NO_UNIT = re.compile(
+    r"[-+]?inf(inity)?|#?n/?a|null|none|nil|err(or)?|bad|fail(ed)?|over(flow)?|#.*|[-.*?]*", re.IGNORECASE
+)
 SWITCHED = ("true", "false", "on", "off", "yes", "no")
 
 
@@ -44,7 +47,7 @@ def _split(text: str, mark: str) -> list[str]:
 def find_cell_advice(text: str, label: str, complete: str | None, decimal: str, *, alone: bool) -> str:
     """What to do about a cell that is no number; `alone` in the first row, above others that are."""
     bare = text.strip()
-    if alone and not any(map(str.isdigit, bare)):
+    if alone and not any(map(str.isdigit, bare)) and not NO_UNIT.fullmatch(bare):
         unit = f"'{label} [{bare.strip('[]() ')}]'"
         return f"If this line holds units, write them in the header line, as in {unit}, and delete it."
     if decimal == "." and DECIMAL_COMMA.fullmatch(bare):

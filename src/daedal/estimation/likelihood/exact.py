@@ -127,7 +127,7 @@ class LikelihoodObjective:
                     make_reference(seen, number, *told, tilted=tilted)
                     for number, told in enumerate(self.innovate(point))
                 )
-        except DaedalError:
+        except RefusalError:
             return self
         return replace(self, reference=point, references=references)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import DaedalError, EstimationError, quoted
-from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at, refuse_singular
 from daedal.estimation.likelihood.danger import Danger, find_danger
 from daedal.estimation.likelihood.guided import (
     LARGEST_VARIANCE,
@@ -34,7 +34,6 @@ from daedal.estimation.likelihood.guided import (
 )
 from daedal.estimation.likelihood.laplace import make_laplace_objective, tell_grids
 from daedal.estimation.likelihood.moments import recommend_moments
-from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.likelihood.slopes import Slopes, prefer_differences, take_differences, take_score
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments

@@ -169,6 +169,8 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     expected, apart = (None, []) if interrupted else _expect(outcome, raw)
     concluded = evaluation if interrupted or said.conclude is None else said.conclude(evaluation)
     errors = assess_uncertainty(concluded, space, scatter, said.filters, raw, expected, settled.gone)
+    if outcome.notes and evaluation.rough:  # random numbers that the next stage found too few do not tell errors
+        errors = replace(errors, covariance=errors.covariance + np.diag(np.full(len(errors.covariance), np.inf)))
     notes = (*notes, *apart)
     if not interrupted:
         examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)

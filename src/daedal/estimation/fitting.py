@@ -168,7 +168,10 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
     said = objective.capabilities
     raw = evaluate_raw(objective, evaluation.point)
     expected, apart = (None, []) if interrupted else _expect(outcome, raw)
-    errors = assess_uncertainty(evaluation, space, scatter, said.filters, raw, expected, settled.gone)
+    concluded = evaluation if interrupted or said.conclude is None else said.conclude(evaluation)
+    errors = assess_uncertainty(concluded, space, scatter, said.filters, raw, expected, settled.gone)
+    if outcome.notes and evaluation.rough:  # random numbers that the next stage found too few do not tell errors
+        errors = replace(errors, covariance=errors.covariance + np.diag(np.full(len(errors.covariance), np.inf)))
     notes = (*notes, *apart)
     if not interrupted:
         examined = Examined(criterion, objective, evaluation, np.flatnonzero(~errors.at_bound), said.filters, raw)
@@ -187,7 +190,7 @@ def _make_fit(outcome: Outcome, criterion: Criterion, notes: tuple[str, ...], st
         estimates=FrozenMapping(estimates),
         coordinates=space,
         point=evaluation.point,
-        curvature=evaluation.curvature,
+        curvature=concluded.curvature,
         cov=covariances[0],
         monte_carlo_cov=covariances[1],
         value=evaluation.value,

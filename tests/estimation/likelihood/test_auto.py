@@ -58,7 +58,7 @@ def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatc
     assert len(calls) == 2
     assert auto.status.ok
     assert dict(auto.params) == dict(laplace.params)
-    assert any("particles could not judge it" in note for note in auto.notes)
+    assert any("judged at the estimate: records that the model makes would move" in note for note in auto.notes)
 
 
 def test_several_starts_end_where_one_does_and_keep_the_referee():

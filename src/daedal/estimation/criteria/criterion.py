@@ -153,6 +153,9 @@ class Capabilities:
         With steps that suit a point; itself where the present ones do.
     forgive
         Without those random numbers for which the model cannot be simulated at a point; raises where that are many.
+    conclude
+        The evaluation where the search ended with the curvature that errors follow from, where the search goes by
+        another.
     scatter
         Covariance of the gradient over the random numbers of the simulation.
     expect
@@ -183,6 +186,7 @@ class Capabilities:
     step_error: Callable[[np.ndarray], float] | None = None
     choose_steps: Callable[[np.ndarray], "Objective"] | None = None
     forgive: Callable[[np.ndarray], "Objective"] | None = None
+    conclude: Callable[[Evaluation], Evaluation] | None = None
     scatter: Callable[[Evaluation], np.ndarray] | None = None
     expect: Callable[[Evaluation], Expected | None] | None = None
     predict: Callable[[np.ndarray], tuple[Forecast, ...]] | None = None

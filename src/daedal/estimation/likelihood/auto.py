@@ -5,13 +5,18 @@ No approximation is good on all models, so none is trusted silently:
 1. where disturbances act through their squares alone, or switches or delays are in the way, Laplace's approximation has
    no path to go by: particles, or for what they cannot follow either moments, do the work from the beginning;
 2. else Laplace looks for the maximum, and particles judge it there (`referee`, beside this file);
-3. where they find it biased, they go on from its estimate; what they could not judge is said.
+3. where they cannot tell, as beside accurate sensors, records that the model makes judge it (`redrawn`);
+4. what is biased is not kept: particles go on from its estimate or, if records have judged, the equation that these
+   put right; what could not be judged is said;
+5. where particles are too few to follow the data, moments look for the maximum in their place, and particles go on from
+   there if they can.
 
 What was decided, and why, is in the notes of the fit.
 """
 
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +28,8 @@ from daedal.estimation.likelihood.guided import measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
 from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective, refuse_too_many
-from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_score, list_sides
+from daedal.estimation.likelihood.redrawn import RECORDS, CorrectedObjective, draw_scores
+from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_records, judge_score, list_sides
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition
 
@@ -33,6 +39,9 @@ if TYPE_CHECKING:
 GUIDED = 300  # particles of the guided referee at each point
 SURE = 3.0  # standard deviations of the Monte-Carlo error
 JUDGE = 0  # seed of the referee
+MOST_RECORDS = 160  # that judge
+LONG = 10_000  # steps of one, beyond which they would take minutes
+LED = "particles went on from where moments led, and follow the data there"
 
 
 def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
@@ -43,6 +52,7 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
     except EstimationError as error:
         return _begin_without_particles(problem, chosen, condition, error)
     refuse_too_many(particles)
+    particles = replace(particles, instead=partial(_begin_with_moments, particles, chosen))
     if danger := find_danger(problem, particles.nonlinear, problem.coordinates.start):
         reason = f"{danger.value}, where Laplace's approximation is not safe"
         return _fall_back(particles, reason).choose_steps(problem.coordinates.start)
@@ -50,7 +60,7 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
         laplace = make_laplace_objective(problem, condition)
     except RefusalError as error:
         return _fall_back(particles, f"Laplace's approximation cannot be used: {_quote(error)}")
-    return AutoObjective(laplace, particles, lambda: make_moments_objective(problem, chosen))
+    return AutoObjective(laplace, particles)
 
 
 def _begin_without_particles(
@@ -63,9 +73,18 @@ def _begin_without_particles(
         if list_white(problem.system.model):  # which moments cannot simulate
             raise
         moments = make_moments_objective(problem, chosen)
-        note = f"moments were taken by method='auto': {_quote(reason)}"
-        return replace(moments, notes=(note, *moments.notes))
-    return AutoObjective(laplace, None, lambda: make_moments_objective(problem, chosen), unjudged=_quote(reason))
+        return _take_moments(moments, _quote(reason))
+    return AutoObjective(laplace, None, unjudged=_quote(reason))
+
+
+def _begin_with_moments(particles: ParticleObjective, chosen: "Likelihood", reason: str) -> Objective:
+    """Where particles have lost the data; raises where moments cannot be had."""
+    moments = make_moments_objective(particles.problem, chosen)
+    return RelayObjective(_take_moments(moments, reason.rstrip(".")), particles)
+
+
+def _take_moments(moments: MomentsObjective, reason: str) -> MomentsObjective:
+    return replace(moments, notes=(f"moments were taken by method='auto': {reason}", *moments.notes))
 
 
 def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
@@ -75,6 +94,46 @@ def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
 def _quote(error: DaedalError) -> str:
     """A sentence inside another."""
     return error.sentence.rstrip(".")
+
+
+@dataclass(frozen=True, eq=False)
+class RelayObjective:
+    """Moments in place of particles that lost the data; these go on where moments end, if they can follow there."""
+
+    moments: MomentsObjective
+    particles: ParticleObjective
+
+    @property
+    def problem(self) -> Problem:
+        """That of both."""
+        return self.moments.problem
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of moments."""
+        return replace(self.moments.capabilities, choose_steps=self.choose_steps, forgive=self.forgive)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        return self.moments(point)
+
+    def choose_steps(self, point: np.ndarray) -> "RelayObjective":
+        """With steps that suit a point."""
+        return replace(self, moments=self.moments.choose_steps(point))
+
+    def forgive(self, point: np.ndarray) -> "RelayObjective":
+        """Without realizations that fail there."""
+        return replace(self, moments=self.moments.forgive(point))
+
+    def refine(self, evaluation: Evaluation, /) -> Objective | None:
+        """The stages of moments; then particles, where they follow the data."""
+        following = self.moments.refine(evaluation)
+        if following is not None:
+            return replace(self, moments=following)
+        with suppress(RefusalError):
+            sharp = self.particles.sharpen(evaluation)
+            if not sharp.describe_loss(sharp.run(evaluation.point)):
+                return replace(sharp, notes=(LED, *self.moments.notes[:1]))
+        return None
 
 
 @dataclass(eq=False)
@@ -90,7 +149,6 @@ class AutoObjective:
 
     laplace: LaplaceObjective
     particles: ParticleObjective | None
-    make_moments: Callable[[], MomentsObjective]
     unjudged: str = ""  # why there is no referee
     memory: _Memory = field(default_factory=_Memory)
 
@@ -118,14 +176,12 @@ class AutoObjective:
             return replace(self, laplace=following)
         verdict, said = self._judge(evaluation)
         self.memory.verdicts[evaluation.point.tobytes()] = said
-        if verdict is None or not verdict.biased or self.particles is None:
+        if verdict is None or not verdict.biased:
             return None
         reason = f"Laplace's approximation is biased here: {verdict.describe()}"
-        particles = _fall_back(self.particles, reason).finish(evaluation)
-        if particles(evaluation.point).ok:
-            return particles
-        moments = self.make_moments()
-        return replace(moments, notes=(f"moments were taken by method='auto': {reason}", *moments.notes))
+        if self.particles is None or verdict.gap is None:
+            return CorrectedObjective(self.laplace, f"put right by method='auto': {reason}")
+        return _fall_back(self.particles, reason).finish(evaluation)
 
     @property
     def _judged(self) -> Problem:
@@ -135,17 +191,32 @@ class AutoObjective:
     def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
         """The verdict, and what to say of it: of guided particles, or where these do not tell, of all the others."""
         verdict, said = None, self.unjudged
-        for ask in (self._ask_guided, self._ask_plain):
+        for ask in (self._ask_guided, self._ask_plain, self._ask_records):
             try:
                 verdict = ask(evaluation)
-            except DaedalError as error:
+            except RefusalError as error:
                 said = said or error.sentence
                 continue
             if verdict is not None and not verdict.blind:
                 return verdict, f"judged at the estimate: {verdict.describe()}"
             if verdict is not None:
-                said = f"{verdict.describe()}, too noisy to tell: take more with Likelihood(particles=...)"
-        return None, f"particles could not judge it: {said}"
+                said = f"{verdict.describe()}, too noisy to tell"
+        return None, f"it could not be judged: {said}"
+
+    def _ask_records(self, evaluation: Evaluation) -> Verdict:
+        """By records that the model makes, as many as it takes to tell."""
+        names, scores = self.problem.coordinates.names, np.zeros((0, evaluation.point.size))
+        if sum(lined.experiment.grid.steps for lined in self.laplace.lined) > LONG:
+            raise EstimationError("The data are too long to be made again.", "Take more particles.")
+        curvature = self.laplace.conclude(evaluation).curvature
+        while True:
+            more = range(len(scores), max(2 * len(scores), RECORDS))
+            scores = np.concatenate([scores, draw_scores(self.laplace, evaluation.point, more)])
+            verdict = judge_records(names, curvature, scores)
+            if not verdict.blind:
+                return verdict
+            if more.stop >= MOST_RECORDS:  # putting right what needs it not costs next to nothing
+                return replace(verdict, settled=True)
 
     def _ask_guided(self, evaluation: Evaluation) -> Verdict | None:
         """By log L one standard error to either side; None where plain particles find paths that guided ones miss."""

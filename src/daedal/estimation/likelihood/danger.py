@@ -5,7 +5,7 @@ from enum import Enum
 
 import numpy as np
 
-from daedal.estimation.likelihood.singular import refuse_singular
+from daedal.estimation.criteria import refuse_singular
 from daedal.estimation.problem import Problem
 from daedal.filtering import NonlinearExperiment, Point, compare_with_rest
 

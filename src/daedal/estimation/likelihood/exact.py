@@ -22,7 +22,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import EstimationError, RefusalError
-from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at, refuse_singular
 from daedal.estimation.likelihood.open_starts import (
     ESTIMATED,
     FLAT,
@@ -31,7 +31,6 @@ from daedal.estimation.likelihood.open_starts import (
     make_reference,
     tell_open,
 )
-from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Accuracies, Experiment, check_enough, match_experiments
 from daedal.filtering import (

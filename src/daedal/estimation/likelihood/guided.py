@@ -9,7 +9,8 @@ hardly any noise: with ∂ℓ exact,
 
     ∂ log L = ∂ℓ + ∂g,   ∂g by differences half a standard error (1/√C_jj of ℓ, the others held) to either side.
 
-Weights that look ahead tell no information: the curvature C is that of ℓ, as are innovations and predictions. The
+Weights that look ahead tell no information: the curvature C is that of ℓ, as are innovations and predictions, and
+errors follow from that of ℓ at the end. The
 search begins with ℓ itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
 """
 
@@ -20,10 +21,9 @@ from typing import final
 import numpy as np
 
 from daedal.errors import EstimationError, RefusalError
-from daedal.estimation.criteria import Capabilities, Evaluation, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, fail_at, refuse_singular
 from daedal.estimation.likelihood.laplace import LaplaceObjective
 from daedal.estimation.likelihood.referee import list_sides
-from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.problem import Problem
 from daedal.filtering import (
     GuidedRun,
@@ -92,6 +92,7 @@ class GuidedObjective:
             remarks=self._list_remarks,
             choose_steps=lambda point: replace(self, laplace=self.laplace.choose_steps(point), _kept={}),
             finish=lambda _: self.finish(),
+            conclude=self.laplace.conclude,
             scatter=self.scatter,
             predict=self.laplace.predict,
             foresee=self.laplace.foresee,

@@ -4,10 +4,13 @@ Value and exact gradient are those of `daedal.filtering.nonlinear.laplace`, the 
 innovations of the linearised model, so that the search is Fisher's scoring. The path of the best point so far is where
 the next search for a path begins; the first begins at rest, or from several paths where that is no way in.
 
-Steps are chosen at the start of the search, and once more at its end.
+Steps are chosen at the start of the search, and once more at its end. There errors follow from the curvature of log L
+itself, by differences of its gradient: innovations of a nonlinear model are not normal, and their information promises
+too much where disturbances multiply states (of 150 bilinear records: standard deviation of the score 36.0, root of the
+curvature 37.8, of the information 53.8).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -15,10 +18,10 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import EstimationError, RefusalError, quoted
-from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at, refuse_singular
 from daedal.estimation.likelihood.moments import recommend_moments
 from daedal.estimation.likelihood.open_starts import describe_open
-from daedal.estimation.likelihood.singular import refuse_singular
+from daedal.estimation.likelihood.referee import list_sides
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -34,6 +37,7 @@ from daedal.filtering import (
     find_crossed,
     find_path,
     find_paths,
+    find_units,
     leave_kinks,
     line_up,
     refuse_unsuitable,
@@ -46,6 +50,8 @@ from daedal.models import as_tuple
 
 FEW = 3  # different steps that are told
 LANES = 200  # paths whose mean and scatter are what a simulation says
+APART = 0.5  # standard errors to either side, at which gradients are compared
+FLATTEST, STEEPEST = 0.1, 4.0  # curvature by information, beyond which a path has jumped, or there is no maximum
 
 
 def make_laplace_objective(problem: Problem, condition: InitialCondition, *, kinks: bool = False) -> "LaplaceObjective":
@@ -102,6 +108,7 @@ class LaplaceObjective:
             remarks=self.list_remarks,
             choose_steps=self.choose_steps,
             predict=self.predict,
+            conclude=self.conclude,
             foresee=self.foresee,
             steps=tell_grids([lined.experiment for lined in self.lined]),
         )
@@ -190,6 +197,23 @@ class LaplaceObjective:
             self.memory.value, self.memory.normals = value, found
         return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value)
 
+    def conclude(self, evaluation: Evaluation) -> Evaluation:
+        """With the curvature of −ℓ in place of the information, in the directions that this determines."""
+        bounds = self.problem.coordinates.bounds
+        return replace(evaluation, curvature=measure_curvature(evaluation, self.measure_gradient, bounds))
+
+    def measure_gradient(self, point: np.ndarray) -> np.ndarray:
+        """Of −ℓ alone; not a number where there is none."""
+        space, gradient = self.problem.coordinates, np.zeros(point.size)
+        try:
+            with refuse_singular():
+                for number in range(len(self.lined)):
+                    own = space.convert_slopes(np.eye(len(space.parameters)), point, number)
+                    gradient += own @ self.find(point, number).gradient
+        except RefusalError:
+            return np.full(point.size, np.nan)
+        return gradient
+
     def find(self, point: np.ndarray, number: int) -> Laplace:
         """The most probable path of one experiment: from the best before, or else from all starts."""
         space = self.problem.coordinates
@@ -274,6 +298,26 @@ class LaplaceObjective:
             scored = replace(series, values=np.where(np.isfinite(residual), series.values, np.nan))
             parts.append(Part(scored, residual, slopes, np.zeros(len(own)), spread, predicted))
         return parts
+
+
+def measure_curvature(
+    evaluation: Evaluation, gradient: Callable[[np.ndarray], np.ndarray], bounds: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """By differences of a gradient, in the directions that the curvature of an evaluation determines; that, without."""
+    point, information = evaluation.point, evaluation.curvature
+    curvature = information.copy()
+    for place, step in enumerate(np.diag(APART * list_sides(information))):
+        ends = [np.clip(point + sign * step, *bounds) for sign in (1.0, -1.0)]
+        apart = ends[0][place] - ends[1][place]
+        if apart > 0.0:
+            curvature[place] = (gradient(ends[0]) - gradient(ends[1])) / apart
+    units = find_units(information)
+    turned = units.T @ (0.5 * (curvature + curvature.T)) @ units
+    if not np.isfinite(turned).all():
+        return information
+    shares, axes = np.linalg.eigh(turned)
+    back = information @ units @ axes
+    return (back * np.clip(shares, FLATTEST, STEEPEST)) @ back.T
 
 
 def _look_further(

@@ -23,7 +23,7 @@ import numpy as np
 
 from daedal.analysis import check_noise
 from daedal.errors import EstimationError, RefusalError, quoted
-from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at
+from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Objective, Part, fail_at, refuse_singular
 from daedal.estimation.likelihood.danger import Danger, find_danger
 from daedal.estimation.likelihood.guided import (
     LARGEST_VARIANCE,
@@ -34,7 +34,6 @@ from daedal.estimation.likelihood.guided import (
 )
 from daedal.estimation.likelihood.laplace import make_laplace_objective, tell_grids
 from daedal.estimation.likelihood.moments import recommend_moments
-from daedal.estimation.likelihood.singular import refuse_singular
 from daedal.estimation.likelihood.slopes import Slopes, prefer_differences, take_differences, take_score
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
@@ -90,6 +89,7 @@ class ParticleObjective:
     memories: tuple[float, ...] = (FIRST_MEMORY,)
     notes: tuple[str, ...] = ()
     guide: Callable[[str], GuidedObjective] | None = None  # makes particles that are guided, for a reason
+    instead: Callable[[str], Objective] | None = None  # what takes over where particles have lost the data
     _kept: dict[bytes, Pass] = field(default_factory=dict)  # the runs of the last point
     _slopes: dict[bytes, Slopes] = field(default_factory=dict)  # and slopes there, where they are differences
 
@@ -114,7 +114,7 @@ class ParticleObjective:
         except RefusalError as error:
             return fail_at(point, error.sentence)
         pooled = passed.pooled
-        if self.final and (lost := self._describe_loss(passed, self._find_share(passed.pooled))):
+        if self.final and (lost := self.describe_loss(passed)):
             return fail_at(point, lost)
         try:
             slopes = self._find_slopes(point, pooled)
@@ -153,12 +153,17 @@ class ParticleObjective:
         return self
 
     def finish(self, evaluation: Evaluation) -> Objective:
-        """The second stage, begun at this point; guided, where plain particles have lost the data there."""
+        """The second stage, begun at this point; guided or by other means, where plain particles have lost the data."""
         sharp = self.sharpen(evaluation)
         passed = sharp.run(evaluation.point)
-        reason = self._describe_loss(passed)
+        reason = self.describe_collapse(passed) or describe_scatter(passed.pooled, self.particles)
         guided = self._seek_guide(evaluation.point, reason, passed.pooled) if reason else None
-        return sharp if guided is None else guided.finish()
+        if guided is not None:
+            return guided.finish()
+        if self.instead is not None and (lost := sharp.describe_loss(passed)):
+            with suppress(RefusalError):
+                return self.instead(lost)
+        return sharp
 
     @refuse_singular()
     def sharpen(self, evaluation: Evaluation) -> "ParticleObjective":
@@ -288,7 +293,9 @@ class ParticleObjective:
             f"and {cure}."
         )
 
-    def _describe_loss(self, passed: Pass, share: float = 1.0) -> str:
+    def describe_loss(self, passed: Pass) -> str:
+        """That a filter lost the data, or that log L scatters too far for what a gain of the score rests on."""
+        share = self._find_share(passed.pooled)
         return self.describe_collapse(passed) or describe_scatter(passed.pooled, self.particles, share)
 
     def _find_share(self, pooled: PooledRuns) -> float:

@@ -8,12 +8,13 @@ order by
 
 Two ways to ∂g: differences of g one standard error (1/√C_jj, the others held) to one side, and to both where one tells
 of a bias, where log L is known well enough, as guided particles know it; or the score of the particles (Fisher's
-identity, exact but for its Monte-Carlo error), at one point for all parameters. The approximation is biased where δ is
-more than a share of a standard error and than chance.
+identity, exact but for its Monte-Carlo error), at one point for all parameters. Where particles do not tell, records
+that the model makes do (`redrawn`, beside this file). The approximation is biased where δ is more than a share of a
+standard error and than chance; it is trusted where neither it nor what chance may hide is more than twice that share.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -26,23 +27,28 @@ CHANCE = 2.0  # standard deviations of the Monte-Carlo error
 CERTAIN = 4.0  # the same where noise alone could hide a bias
 HARMLESS = 0.15  # standard errors within which one side is enough
 BLIND = 0.25  # Monte-Carlo error of δ, in standard errors, beyond which nothing can be said
+TRUSTED = 2.0 * BIASED  # that an estimate may move, chance included, for the approximation to be trusted
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How far each estimate would move, in its standard errors, the Monte-Carlo error of that, and the gap of log L."""
+    """How far each estimate would move, in its standard errors, and the Monte-Carlo error of that; who says it.
+
+    Particles tell the gap of log L too. With `settled`, what is more probable counts, for certain or not.
+    """
 
     names: tuple[str, ...]
     shifts: np.ndarray
     noise: np.ndarray
-    gap: float
-    gap_error: float
+    gap: "Gap | None"
+    judges: str = "particles"
+    settled: bool = False
 
     @property
     def biased(self) -> bool:
         """Whether an estimate would move by more than it may, for certain; chance alone moves noisy ones far."""
-        sure = np.where(self.noise <= BLIND, CHANCE, CERTAIN)
+        sure = 0.0 if self.settled else np.where(self.noise <= BLIND, CHANCE, CERTAIN)
         return bool(np.any(np.abs(self.shifts) > BIASED + sure * self.noise))
 
     @property
@@ -53,18 +59,19 @@ class Verdict:
     @property
     def blind(self) -> bool:
         """Whether chance may hide a bias; one that is found for certain counts, whatever is unknown of the others."""
-        return bool(np.any(~(self.noise <= BLIND))) and not self.biased
+        hidden = np.abs(self.shifts) + (0.0 if self.settled else CHANCE) * self.noise
+        return bool(np.any(~(hidden <= TRUSTED))) and not self.biased
 
     def describe(self) -> str:
         """In words, the parameter that moves farthest."""
-        gap = f"log likelihood {_write_shift(self.gap)} ± {self.gap_error:.2f} off"
+        gap = ""
+        if self.gap is not None:
+            gap = f"find log likelihood {_write_shift(self.gap.value)} ± {self.gap.error:.2f} off"
         if not self.names:
-            return f"particles find {gap}"
+            return f"{self.judges} {gap or 'find nothing'}"
         worst = int(np.argmax(np.abs(self.shifts) - CHANCE * self.noise))
-        return (
-            f"particles would move {self.names[worst]} by {_write_shift(self.shifts[worst])} ± {self.noise[worst]:.2f} "
-            f"standard errors, and find {gap}"
-        )
+        shift = f"{_write_shift(self.shifts[worst])} ± {self.noise[worst]:.2f} standard errors"
+        return f"{self.judges} would move {self.names[worst]} by {shift}{gap and f', and {gap}'}"
 
 
 def _write_shift(value: float) -> str:
@@ -116,11 +123,24 @@ def judge_score(
     return _weigh(names, known, information, slopes, pooled.scatter(memory)[np.ix_(known, known)], middle)
 
 
+def judge_records(names: Sequence[str], information: np.ndarray, scores: np.ndarray) -> Verdict:
+    """By scores of the approximation over records that the model makes at its estimate, (record, parameter)."""
+    known = np.flatnonzero(list_sides(information)).tolist()
+    noise = np.atleast_2d(np.cov(scores[:, known], rowvar=False)) / len(scores)
+    verdict = _weigh(names, known, information, -scores[:, known].mean(axis=0), noise, None)
+    return replace(verdict, judges="records that the model makes")
+
+
 def _weigh(
-    names: Sequence[str], known: list[int], information: np.ndarray, slopes: np.ndarray, noise: np.ndarray, middle: Gap
+    names: Sequence[str],
+    known: list[int],
+    information: np.ndarray,
+    slopes: np.ndarray,
+    noise: np.ndarray,
+    middle: Gap | None,
 ) -> Verdict:
     inverse = invert_semidefinite(information[np.ix_(known, known)])
     errors = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0.0))
     shifts = inverse @ slopes / errors
-    return Verdict(tuple(names[k] for k in known), shifts, spread / errors, middle.value, middle.error)
+    return Verdict(tuple(names[k] for k in known), shifts, spread / errors, middle)

@@ -119,6 +119,7 @@ class PosteriorObjective:
             finish=_chain(said.finish, lambda finish, e: self._follow(finish(_strip(e)), e.point)),
             choose_steps=_chain(said.choose_steps, lambda choose, point: self._exchange(choose(point))),
             forgive=_chain(said.forgive, lambda forgive, point: self._follow(forgive(point), point)),
+            conclude=_chain(said.conclude, lambda conclude, e: self._add(conclude(_strip(e)))),
             scatter=_chain(said.scatter, lambda scatter, e: scatter(_strip(e))),
             expect=_chain(said.expect, lambda expect, e: expect(_strip(e))),
             remarks=lambda e: (*(() if said.remarks is None else said.remarks(e)), *self._note_unsettled(e)),
@@ -134,11 +135,13 @@ class PosteriorObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         own = self.data(point)
-        if not own.ok:
-            return own
-        u, slopes = _deviate(self.problem, self.priors, point)
+        return self._add(own) if own.ok else own
+
+    def _add(self, own: Evaluation) -> Evaluation:
+        """The priors, to what the criterion says."""
+        u, slopes = _deviate(self.problem, self.priors, own.point)
         if not np.isfinite(u).all():
-            return fail_at(point, "The priors leave it no probability there.")
+            return fail_at(own.point, "The priors leave it no probability there.")
         curvature = self.weight * np.diag(slopes**2)
         residuals, jacobian = own.residuals, own.jacobian
         if residuals is not None and jacobian is not None:

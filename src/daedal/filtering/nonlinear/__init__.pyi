@@ -5,7 +5,7 @@ from .laplace import Laplace
 from .lineup import LinedUp, find_crossed, leave_kinks, line_up, refuse_unsuitable, settle_steps
 from .measurements import Measurements
 from .noise_cells import CellNoise, NoiseMatrices
-from .path import Linearized, Normals, find_path
+from .path import Linearized, Normals, find_path, simulate_path
 from .path_starts import are_same, compare_with_rest, find_paths, is_curved, regrid
 from .program import InnovationProgram, compile_innovations
 from .start import Spread, StartLaw
@@ -17,4 +17,5 @@ __all__ = [
     "Spread", "StartLaw", "are_same", "compare_with_rest", "compile_innovations", "estimate_nonlinear_states",
     "find_crossed", "find_path", "find_paths", "is_curved", "leave_kinks", "line_up", "make_nonlinear_experiment",
     "refuse_unsuitable", "regrid", "run_extended_filter", "settle_steps", "simulate_outputs",
+    "simulate_path",
 ]

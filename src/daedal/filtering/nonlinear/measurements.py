@@ -1,7 +1,7 @@
 """The samples of one experiment as measurements of single numbers at grid points, each with a variance of its own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -71,6 +71,18 @@ class Measurements:
         """What is measured beyond what is predicted (…, grid point, variable), outputs first: (…, measurement)."""
         left = np.nan_to_num(self.values[self.samples]) - predicted[..., self.points, : len(self.outputs)]
         return np.sum(self.mixing[self.rows] * left, axis=-1)
+
+    def redraw(self, outputs: np.ndarray, noise: np.ndarray) -> "Measurements":
+        """The same of another path, outputs (grid point, output), with this noise of every measurement."""
+        values, count = self.values.copy(), len(self.outputs)
+        taken, errors = np.zeros((2, len(values), len(self.mixing)))
+        taken[self.samples, self.rows], errors[self.samples, self.rows] = 1.0, noise
+        values[self.samples] = outputs[self.points, :count]
+        patterns, alike = np.unique(taken > 0.0, axis=0, return_inverse=True)
+        for number, rows in enumerate(patterns):
+            mine = np.flatnonzero(alike.ravel() == number)
+            values[mine] += errors[np.ix_(mine, np.flatnonzero(rows))] @ np.linalg.pinv(self.mixing[rows]).T
+        return replace(self, values=np.where(np.isnan(self.values), np.nan, values))
 
     def mix(self, slopes: np.ndarray) -> np.ndarray:
         """Derivatives (grid point, variable, …), outputs first, as those of the measurements (measurement, …)."""

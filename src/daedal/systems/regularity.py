@@ -103,7 +103,7 @@ def solve_in_any_units(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         return solve_shortest(matrix, right)
     rows, columns = (scale.reshape(-1, 1) for scale in linear.equilibrate(matrix))
     solution = columns * solve_shortest(rows * matrix * columns.T, rows * right.reshape(len(matrix), -1))
-    return solution.reshape(-1, *right.shape[1:])
+    return solution.reshape(matrix.shape[1], *right.shape[1:])
 
 
 def scatter(point: Sequence[Any]) -> list[list[np.ndarray]]:

@@ -81,6 +81,16 @@ def test_check_tells_what_speaks_against_the_data(rig, capsys):
         assert words in told.err
 
 
+def test_check_tells_where_held_values_begin(rig, capsys):
+    """A record that is used from its middle on does not begin at rest."""
+    (rig / "rig.toml").write_text(PROJECT.replace('"zoh"', '"zoh"\nbetween = [10.0, 40.0]', 1))
+    assert main(["check", "rig.toml"]) == NOT_TRUSTED
+    told = capsys.readouterr().err
+    assert "'run1' is used from 10 on, and the model starts there with the values it holds in 'initial' ('x')" in told
+    (rig / "rig.toml").write_text(PROJECT.replace('"zoh"', '"zoh"\nbetween = [0.0, 40.0]', 1))
+    assert main(["check", "rig.toml"]) == TRUSTED
+
+
 def test_check_refuses_what_a_fit_would_refuse(rig, capsys):
     (rig / "rig.toml").write_text(PROJECT.replace('"OutputError"', '"SimulationPEM"'))
     assert main(["check", "rig.toml"]) == REFUSED

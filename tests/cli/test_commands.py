@@ -571,6 +571,20 @@ def test_names_of_columns_in_other_alphabets(tmp_path, monkeypatch, capsys):
     assert {*project.model.input_names, *project.model.outputs} == {"Stellgroesse", "Debit", "signal"}
 
 
+@pytest.mark.parametrize("moment", ["daedal.cli.voice.Voice.say", "daedal.cli.pages.gather_evidence"])
+def test_a_fit_that_is_finished_is_kept(moment, rig, capsys, monkeypatch):
+    """Whenever Ctrl-C is pressed: while the table is printed, or while the page is drawn."""
+
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moment, press)
+    assert main(["fit", "rig.toml"]) == 130
+    assert "The fit is kept in results/rig.nc; 'daedal report" in capsys.readouterr().err
+    assert list_files(rig / "results") == {"rig.nc"}
+    assert dd.load(rig / "results" / "rig.nc").status.ok
+
+
 def test_an_interrupt_before_anything_was_done_is_told(rig, capsys, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt

@@ -17,6 +17,7 @@ from daedal.cli.verbs import studying
 from daedal.data import reading
 from daedal.errors import EstimationError
 from daedal.progress import Progress
+from daedal.report.sections import write_making
 from rigs import PROJECT, TRUTH, list_files, write_rig, write_run
 
 REPORT = {"Status", "Method", "Fit", "Parameters", "OptionsUsed", "RandState", "DataUsed", "Termination"}
@@ -190,6 +191,9 @@ def test_values_and_names_of_the_command_line(rig, capsys):
     assert result.seed == 3
     assert result.project is not None
     assert result.project.changes == {"free": ["lag"], "set": {"gain": 2.5, "lag": 2.0}}
+    shown = str(write_making(result, ()).body)
+    assert "# changed by --set gain=2.5 --set lag=2.0 --free lag\n\ntitle = &quot;Oven of rig 3&quot;" in shown
+    assert re.search(r"# run1.csv: SHA-256 [0-9a-f]{64}", shown)
     assert main(["fit", "results/rig.nc"]) == TRUSTED
     assert "The same digits as in 'results/rig.nc'." in capsys.readouterr().out
 

@@ -17,6 +17,7 @@ from daedal.cli.verbs import studying
 from daedal.data import reading
 from daedal.errors import EstimationError
 from daedal.progress import Progress
+from daedal.report.sections import write_making
 from rigs import PROJECT, TRUTH, list_files, write_rig, write_run
 
 REPORT = {"Status", "Method", "Fit", "Parameters", "OptionsUsed", "RandState", "DataUsed", "Termination"}
@@ -79,6 +80,16 @@ def test_check_tells_what_speaks_against_the_data(rig, capsys):
     ):
         assert any(words in doubt for doubt in doubts)
         assert words in told.err
+
+
+def test_check_tells_where_held_values_begin(rig, capsys):
+    """A record that is used from its middle on does not begin at rest."""
+    (rig / "rig.toml").write_text(PROJECT.replace('"zoh"', '"zoh"\nbetween = [10.0, 40.0]', 1))
+    assert main(["check", "rig.toml"]) == NOT_TRUSTED
+    told = capsys.readouterr().err
+    assert "'run1' is used from 10 on, and the model starts there with the values it holds in 'initial' ('x')" in told
+    (rig / "rig.toml").write_text(PROJECT.replace('"zoh"', '"zoh"\nbetween = [0.0, 40.0]', 1))
+    assert main(["check", "rig.toml"]) == TRUSTED
 
 
 def test_check_refuses_what_a_fit_would_refuse(rig, capsys):
@@ -180,6 +191,9 @@ def test_values_and_names_of_the_command_line(rig, capsys):
     assert result.seed == 3
     assert result.project is not None
     assert result.project.changes == {"free": ["lag"], "set": {"gain": 2.5, "lag": 2.0}}
+    shown = str(write_making(result, ()).body)
+    assert "# changed by --set gain=2.5 --set lag=2.0 --free lag\n\ntitle = &quot;Oven of rig 3&quot;" in shown
+    assert re.search(r"# run1.csv: SHA-256 [0-9a-f]{64}", shown)
     assert main(["fit", "results/rig.nc"]) == TRUSTED
     assert "The same digits as in 'results/rig.nc'." in capsys.readouterr().out
 
@@ -559,6 +573,20 @@ def test_names_of_columns_in_other_alphabets(tmp_path, monkeypatch, capsys):
     assert "'Stellgröße'" in capsys.readouterr().out
     project = dd.read_project("room.toml")
     assert {*project.model.input_names, *project.model.outputs} == {"Stellgroesse", "Debit", "signal"}
+
+
+@pytest.mark.parametrize("moment", ["daedal.cli.voice.Voice.say", "daedal.cli.pages.gather_evidence"])
+def test_a_fit_that_is_finished_is_kept(moment, rig, capsys, monkeypatch):
+    """Whenever Ctrl-C is pressed: while the table is printed, or while the page is drawn."""
+
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moment, press)
+    assert main(["fit", "rig.toml"]) == 130
+    assert "The fit is kept in results/rig.nc; 'daedal report" in capsys.readouterr().err
+    assert list_files(rig / "results") == {"rig.nc"}
+    assert dd.load(rig / "results" / "rig.nc").status.ok
 
 
 def test_an_interrupt_before_anything_was_done_is_told(rig, capsys, monkeypatch):

@@ -110,5 +110,17 @@ def list_doubts(project: "Project") -> Iterator[str]:
                 yield f"the output '{name}' of '{data.name}' {'never changes' if known.any() else 'has no samples'}."
             elif share > MANY_MISSING:
                 yield f"{100.0 * share:.0f} % of the samples of '{name}' in '{data.name}' are missing."
+        if project.model.initial and _begins_later(project, data):
+            yield (
+                f"'{data.name}' is used from {data.t0:g} on, and the model starts there with the values it holds in "
+                f"'initial' ({quoted(project.model.initial)}): where they are not true then, write them in 'guess'."
+            )
     if project.free and _count(project.experiments) < 5 * len(project.free):
         yield f"there are only {_count(project.experiments)} samples for {len(project.free)} parameters."
+
+
+def _begins_later(project: "Project", data: Dataset) -> bool:
+    """Whether `between` leaves out the beginning of a record, which inputs keep."""
+    between = next(block.between for block in project.blocks if block.name == data.name)
+    begins = [signal.times[0] for signal in data.inputs.values()]
+    return between is not None and (min(begins) < data.t0 if begins else between[0] > 0.0)

@@ -1,6 +1,7 @@
 """`daedal fit`: estimates, their files, and whether they are to be trusted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,12 @@ def fit(project: "Project", seed: int, out: Path | None, voice: Voice, *, show: 
     with leave_notes_to_the_table():
         found = estimate(project, seed)
     found = results.record_project(found, project, files.folder)
-    voice.say(found.summary())
-    _keep_interrupted(found, files)
-    reasons, numbers = write_files(found, files, project, voice)
+    if found.status.interrupted:
+        voice.say(found.summary())
+        _keep_interrupted(found, files)
+    with keep_finished(found, files):
+        voice.say(found.summary())
+        reasons, numbers = write_files(found, files, project, voice)
     voice.give(numbers)
     if show:
         results.show_page(files.page)
@@ -55,25 +59,31 @@ def write_files(
 ) -> tuple[list[str], Mapping[str, Any]]:
     """The result, its numbers, its page; returned are the reasons not to trust it, and the numbers."""
     found.save(files.fit)
-    try:
-        evidence = pages.gather_evidence(found, project)
-        reasons = pages.list_reasons(evidence)
-        numbers = pages.list_numbers(found, reasons)
-        results.write_numbers(files.numbers, numbers)
-        pages.write_page(evidence, files.page, project)
-    except KeyboardInterrupt:
-        kept = f"Stopped. The fit is kept in {files.fit}; 'daedal report {files.fit}' writes its page."
-        raise KeyboardInterrupt(kept) from None
+    evidence = pages.gather_evidence(found, project)
+    reasons = pages.list_reasons(evidence)
+    numbers = pages.list_numbers(found, reasons)
+    results.write_numbers(files.numbers, numbers)
+    pages.write_page(evidence, files.page, project)
     voice.say(f"files: {files.fit.name}, {files.numbers.name}, {files.page.name} in {files.folder}")
     return reasons, numbers
 
 
+@contextmanager
+def keep_finished(found: Fit, files: results.Files) -> Iterator[None]:
+    """A fit that is finished is kept, whenever it is stopped after that."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        found.save(files.fit)
+        kept = f"Stopped. The fit is kept in {files.fit}; 'daedal report {files.fit}' writes its page."
+        raise KeyboardInterrupt(kept) from None
+
+
 def _keep_interrupted(found: Fit, files: results.Files) -> None:
     """Under another name, so that an earlier result is not lost; then on as Ctrl-C goes."""
-    if found.status.interrupted:
-        kept = files.name_further("interrupted.nc")
-        found.save(kept)
-        raise KeyboardInterrupt(f"Stopped. The best values so far are kept in {kept}; the same command begins anew.")
+    kept = files.name_further("interrupted.nc")
+    found.save(kept)
+    raise KeyboardInterrupt(f"Stopped. The best values so far are kept in {kept}; the same command begins anew.")
 
 
 def conclude(reasons: Sequence[str], voice: Voice) -> int:
@@ -115,7 +125,9 @@ def repeat(path: Path, out: Path | None, voice: Voice, *, show: bool) -> int:
         return conclude(reasons, voice)
     files = results.choose_files(project, out)
     results.make_folder(files.folder)
-    reasons, numbers = write_files(results.record_project(found, project, files.folder), files, project, voice)
+    found = results.record_project(found, project, files.folder)
+    with keep_finished(found, files):
+        reasons, numbers = write_files(found, files, project, voice)
     voice.give(numbers)
     if show:
         results.show_page(files.page)

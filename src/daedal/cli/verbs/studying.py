@@ -9,7 +9,7 @@ import numpy as np
 from daedal import report, studies
 from daedal.cli import results
 from daedal.cli.running import NOT_TRUSTED, TRUSTED
-from daedal.cli.verbs.fitting import estimate, write_files
+from daedal.cli.verbs.fitting import estimate, keep_finished, write_files
 from daedal.cli.voice import Voice, leave_notes_to_the_table
 from daedal.errors import ProjectError, ReportError, StudyError, counted, nearest, quoted
 from daedal.estimation import Fit, identify_fit
@@ -98,8 +98,9 @@ def _find_fit(project: "Project", files: results.Files, journal: Path | None, se
     if fit.status.interrupted:
         raise KeyboardInterrupt("The fit before the study was stopped; nothing is kept.")
     fit = results.record_project(fit, project, files.folder)
-    voice.say(fit.summary())
-    write_files(fit, files, project, voice)
+    with keep_finished(fit, files):
+        voice.say(fit.summary())
+        write_files(fit, files, project, voice)
     return fit
 
 

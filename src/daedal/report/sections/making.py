@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daedal.errors import DaedalError
-from daedal.estimation import Fit, Making, describe, describe_for_reading, pack_fit
+from daedal.estimation import Fit, Making, ProjectRecord, describe, describe_for_reading, pack_fit
 from daedal.records import list_versions
 from daedal.report.page import (
     Html,
@@ -85,6 +85,7 @@ def write_making(fit: Fit, rules: Sequence[Rule], extra: Sequence[Any] = (), wri
         *extra,
         _write_download(fit, written),
         fold("The script to repeat it", write_pre(write_script(fit))),
+        *_show_project(fit.project),
         list_rules(rules),
         list_glossary(),
     )
@@ -102,6 +103,17 @@ def _describe_making(making: Making | None) -> dict[str, str | None]:
         "Made": f"{making.date[:16].replace('T', ' ')} UTC",
         "Processor time": f"{making.seconds:.2g} s" if making.seconds < 10.0 else f"{making.seconds:.0f} s",
     }
+
+
+def _show_project(project: ProjectRecord | None) -> list[Html]:
+    """The file that asked for it, as it was, what the command line changed, and digests of the files that it names."""
+    if project is None:
+        return []
+    changes = [f"--set {name}={value!r}" for name, value in project.changes.get("set", {}).items()]
+    changes += [f"--free {','.join(project.changes['free'])}"] if "free" in project.changes else []
+    told = [f"# changed by {' '.join(changes)}", ""] if changes else []
+    files = [f"# {name}: SHA-256 {digest}" for name, digest in project.digests.items()]
+    return [fold("The project file", write_pre("\n".join([*told, project.text.rstrip(), "", *files])))]
 
 
 def _write_versions(versions: Mapping[str, str]) -> str:

@@ -30,7 +30,7 @@ def test_a_kernel_draws_anew_when_a_slider_moves(monkeypatch):
 
 
 def find_fit(explorer) -> float:
-    return float(re.search(r"level (−?[\d.]+)\s%", explorer.picture.value)[1].replace("−", "-"))
+    return float(re.search(r"level (−?[\d.]+) %", explorer.picture.value)[1].replace("−", "-"))
 
 
 def test_the_picture_is_that_of_the_values():

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.errors import ReportError
+from daedal.report import draw
 
 x, u, k, x0 = dd.symbols("x u k x0")
 TIMES = np.arange(81) * 0.05
@@ -182,3 +184,23 @@ def test_plotly_is_loaded_when_something_is_drawn():
     code = "import sys, daedal; daedal.plot, daedal.compare; print('plotly' in sys.modules, 'xarray' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "False False"
+
+
+def test_short_logarithmic_axes_have_round_numbers_in_both_backends(results):
+    for name, kind in (("Residuals", "spectrum"), ("Fit", "bode")):
+        figure = dd.plot(results[name], kind, backend="matplotlib")
+        figure.canvas.draw()
+        labels = [one.get_text() for axes in figure.axes for one in axes.get_xticklabels() if one.get_text()]
+        assert labels
+        assert not [label for label in labels if "10^" in label or "mathdefault" in label]
+        drawn = dd.plot(results[name], kind).layout.xaxis.ticktext
+        assert set(labels) <= set(drawn)
+
+
+def test_a_profile_shows_where_it_crosses_the_threshold_however_steep_it_is(results):
+    profile = results["Profile"]
+    curve = profile["k"]
+    steep = replace(curve, cost=np.where(curve.cost > curve.threshold, 1e4, curve.cost))
+    high = draw(replace(profile, curves={"k": steep})).panels[0].y.range
+    assert high[1] < 10 * curve.threshold
+    assert draw(profile).panels[0].y.range is None or curve.cost.max() > 5 * curve.threshold

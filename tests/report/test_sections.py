@@ -10,8 +10,9 @@ import pytest
 import daedal as dd
 import reported
 from daedal.report import draw, gather_evidence
+from daedal.report.page import write_sentence
 from daedal.report.picture import Band, Line, Points
-from daedal.report.pictures import draw_against
+from daedal.report.pictures import draw_against, draw_experiment
 from daedal.report.sections.derived import list_quantities
 
 STRANGE = re.compile(r"\b(?:nan|inf|NaN|Infinity|None)\b|np\.float64")
@@ -299,3 +300,32 @@ def test_the_days_of_the_data_are_told_and_never_the_day_of_the_page(tmp_path):
     data = dd.Dataset(times, outputs={"x": np.exp(-0.1 * np.arange(30)) + noise})
     _, said = read_words(dd.write_report(dd.fit(model, data, free=["a"]), tmp_path / "page.html"))
     assert "measured 2024-03-01 to 2024-03-02" in said
+
+
+def test_the_picture_of_an_experiment_has_its_own_fits():
+    """Not the means of all, which would hide the one that is described badly."""
+    train, test = reported.make_data()
+    named = [
+        dd.Dataset(one.times, one.inputs, one.outputs, t0=one.t0, name=name, units=one.units)
+        for name, one in (("first", train), ("second", test))
+    ]
+    comparison = dd.compare(reported.make_simulating_fit(), named)
+    for one in comparison.series:
+        picture = draw_experiment(comparison, one.experiment, None)
+        assert f"{one.output} {one.fit_percent:.1f} %" in picture.title
+        assert f"'{one.experiment}'" in picture.subtitle
+        assert len(picture.panels) == 3  # two outputs and what drove them
+    only = draw_experiment(comparison, "second", ["speed"])
+    assert "level" not in only.title
+
+
+def test_notes_become_sentences():
+    assert write_sentence("the band holds all") == "The band holds all."
+    assert write_sentence("a: its upper bound is reached") == "a: its upper bound is reached."
+    assert write_sentence("Why not?") == "Why not?"
+
+
+def test_disturbances_are_told_in_words(tmp_path):
+    page = read_words(dd.write_report(reported.make_result("study"), tmp_path / "study.html"))[1]
+    assert "w: filtered noise, numerator [0.4], denominator [0.5, 1]" in page
+    assert "FilteredNoise(" not in page

@@ -184,8 +184,8 @@ def _add_panel(
     last: bool,
 ) -> None:
     crowded = bool(panel.x.labels) and is_crowded(panel.x.labels or ())
-    x = _describe_axis(panel.x, last, crowded) | {"automargin": "bottom"}
-    y = _describe_axis(panel.y, True) | {"automargin": "left"}
+    x, y = _describe_axis(panel.x, last, crowded), _describe_axis(panel.y, True)
+    x["automargin"], y["automargin"] = "bottom", "left"
     for described, axis, side in ((x, panel.x, "x"), (y, panel.y, "y")):
         if axis.log and (ends := find_ends(panel, axis, side)) is not None:
             described |= describe_ticks(*ends)

@@ -44,7 +44,7 @@ class Tile:
     """One number to see first, and what it is."""
 
     number: Any
-    words: Any
+    words: str
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,10 @@ def write_page(page: Page) -> str:
             _write_verdict(page.verdict),
             tag(
                 "div",
-                *(tag("div", tag("b", one.number), tag("span", one.words), class_="tile") for one in page.tiles),
+                *(
+                    tag("div", tag("b", one.number), tag("span", keep_signs(one.words)), class_="tile")
+                    for one in page.tiles
+                ),
                 class_="tiles",
             )
             if page.tiles
@@ -131,7 +134,9 @@ def _write_verdict(verdict: Verdict | None) -> Html:
     """The word, then every sentence as a link to what it rests on."""
     if verdict is None:
         return Html("")
-    sentences = [link(one.anchor, one.sentence[:1].upper() + one.sentence[1:] + ".") for one in verdict.findings]
+    sentences = [
+        link(one.anchor, keep_signs(f"{one.sentence[:1].upper()}{one.sentence[1:]}.")) for one in verdict.findings
+    ]
     word = tag("strong", verdict.word, data_sign=SIGNS[verdict.level])
     return tag("div", tag("p", word, " ", join(sentences, " ")), class_=f"verdict {verdict.level}", id="verdict")
 
@@ -147,6 +152,11 @@ def write_notes(notes: str) -> Html:
     writer = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     cleaned = steady(notes.encode(errors="replace").decode())
     return tag("div", Html(writer.render(cleaned)), class_="notes")
+
+
+def keep_signs(text: str) -> str:
+    """No line begins with a sign of per cent."""
+    return text.replace(" %", "\u00a0%")
 
 
 def list_rules(rules: Iterable[Rule]) -> Html:

@@ -79,8 +79,8 @@ def name_some(names: Sequence[str]) -> str:
 
 
 def write_percent(value: float) -> str:
-    """One digit after the point, with a proper minus, and no line breaks before the sign."""
-    return f"{value:.1f}\u00a0%".replace("-", "−") if isfinite(value) else "not defined"
+    """One digit after the point, with a proper minus."""
+    return f"{value:.1f} %".replace("-", "−") if isfinite(value) else "not defined"
 
 
 def list_tests(residuals: Residuals, *, white: bool = True) -> list[tuple[str, str, CorrelationTest]]:

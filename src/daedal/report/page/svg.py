@@ -83,14 +83,14 @@ def draw_panel(
     to_y = _Axis(low - gap, high + gap, size[1] - MARGIN[3], MARGIN[2])
     kept = np.union1d(*(choose_points(times, row, most=MOST_POINTS) for row in (one.measured, one.predicted)))
     x, upper, lower = to_x(times[kept]), to_y((one.predicted + band)[kept]), to_y((one.predicted - band)[kept])
-    parts = [*_draw_axes(to_x, to_y, f"time ({time_unit})" if time_unit else "time")]
+    parts = [*_draw_axes(to_x, to_y, f"time [{time_unit}]" if time_unit else "time")]
     if band.any():
         parts.append(tag("path", d=f"{_trace(x, upper)}L{_trace(x[::-1], lower[::-1])[1:]}Z", class_="fill-band"))
     seen = np.isfinite(one.measured[kept])
     dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(x[seen], to_y(one.measured[kept])[seen], strict=True))
     parts.append(tag("path", d=dots or "M0 0", class_="ink", stroke_width="2.6", stroke_linecap="round", fill="none"))
     parts.append(tag("path", d=_trace(x, to_y(one.predicted[kept])), class_="mark", stroke_width="1.6", fill="none"))
-    heading = f"{title} ({unit})" if unit else title
+    heading = f"{title} [{unit}]" if unit else title
     parts.append(tag("text", heading, x="4", y="15", class_="title"))
     return tag("svg", *parts, class_="own", role="img", aria_label=label, viewBox=f"0 0 {size[0]} {size[1]}")
 

@@ -87,7 +87,9 @@ def draw_correlations(fit: Fit, names: Names) -> Picture:
         (Cells("correlation", matrix, texts, -1.0, 1.0),), axis, Axis("estimate", labels=labels, descending=True)
     )
     below = np.tril(np.nan_to_num(matrix), -1)
-    strong = [f"{labels[i]} and {labels[j]} {write_cell(below[i, j])}" for i, j in np.argwhere(np.abs(below) > STRONG)]
+    strong = [
+        f"{labels[i]} and {labels[j]} {write_cell(float(below[i, j]))}" for i, j in np.argwhere(np.abs(below) > STRONG)
+    ]
     whole = bool(np.isfinite(matrix).all())
     none = f"none {'' if whole else 'of those known '}is beyond {STRONG:g}"
     said = f"beyond {STRONG:g}: {', '.join(strong[:PANELS])}" if strong else none

@@ -1,6 +1,6 @@
 """How long users of large models wait: preparation, first evaluation and further ones, with many free parameters.
 
-Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record] [catalogue] [stiff]. Seconds are
+Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record] [catalogue] [stiff] [pendulums]. Seconds are
 processor time, with nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a busy machine:
 25 states and 50 parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s and 0.29 s;
 the delta robot's code for 8 parameters 24 s to compile, for 12 it was given up. On a busy machine, in one run each:
@@ -43,12 +43,14 @@ from typing import Any
 
 os.environ["DAEDAL_CACHE"] = (CACHE := tempfile.TemporaryDirectory()).name  # before anything is compiled; not kept
 
+import ensemble
 import numpy as np
 from shared import command_line, fastest, seconds
 
 import daedal as dd
 from daedal import der
 from daedal.kernels import compiler
+from daedal.simulation import check_request, prepare
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -273,6 +275,34 @@ def catalogue(tiny: bool) -> None:
             print_goal(f"{problem.name}, {times.size} samples", spent[1], spent[0], 2.0)
 
 
+def pendulums(tiny: bool) -> None:
+    """Planning, and `simulate` with all variables kept against its kernel and its noise."""
+    model, horizon = dd.build(ensemble.pendulum()), 2.0 if tiny else 200.0
+    times, inputs = ensemble.sample_times(horizon), {"u": ensemble.push(horizon)}
+    count = 16 if tiny else 512
+    asked = check_request("simulate", model, times, inputs, None)
+    options = {
+        "values": [None],
+        "wanted": tuple(model.reduction.observed),
+        "free": (),
+        "seed": 1,
+        "purpose": "simulate",
+    }
+
+    def plan() -> Any:
+        return prepare(asked.system, asked.times, asked.forcing, dd.Lanes(), noisy=True, **options)
+
+    run = plan()
+    planning, inner, whole = fastest(
+        plan,
+        lambda: run.run(count, lambda *_: None),
+        lambda: dd.simulate(model, times, inputs=inputs, realizations=count, rng=1),
+        attempts=1 if tiny else 3,
+    )
+    print_goal(f"{count} pendulums, {horizon:g} s, beside kernel and noise", whole, inner, 1.5)
+    print(f"{'':<44} of which planning {planning:.3f} s (wanted: 0.03 s)", flush=True)
+
+
 def stiff(tiny: bool) -> None:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from catalogue import hires
@@ -309,6 +339,7 @@ FIGURES = {
     "record": record,
     "catalogue": catalogue,
     "stiff": stiff,
+    "pendulums": pendulums,
 }
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ information. `record` is a long record, each in a process of its own, whose peak
 
     likelihood, further evaluation        with covariances as matrices    in factors
     50 states, 10 parameters              0.57 – 0.78 s                   0.10 – 0.29 s
-    100 states, 10 parameters             5.4 – 6.7 s                     0.19 – 0.48 s, the first one 0.32 s
-    500 states, 50 parameters             not tried                       27 – 35 s, 1.6 GB
+    100 states, 10 parameters             5.4 – 6.7 s                     0.19 – 0.48 s, the first one 0.30 s
+    500 states, 50 parameters             not tried                       27 – 35 s, the first one 30 s; 1.6 GB
     1000 states, 1 parameter              not tried                       4.2 – 5.3 s, 0.4 GB
 
     peak of memory                        tables of the whole record      made piece by piece

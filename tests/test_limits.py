@@ -12,6 +12,7 @@ import daedal as dd
 from batteries.fits import make_lag
 from daedal import der, memory
 from daedal.errors import DaedalError, OutOfMemoryError
+from daedal.kernels import scan
 
 x, y, k, w = dd.symbols("x y k w")
 TIMES = np.arange(41) * 0.1
@@ -103,6 +104,17 @@ def test_many_times_are_said_to_take_long_before_they_do(monkeypatch, caplog):
         with pytest.raises(BegunError):
             work()
         assert [record.getMessage().startswith(told) for record in caplog.records] == [True]
+
+
+def test_code_that_is_too_large_to_compile(monkeypatch):
+    """Said with operations and bytes, and not by steps that nobody finds."""
+    monkeypatch.setattr(scan, "ROOMY", 10)
+    monkeypatch.setattr(scan, "BYTES", 1e8)
+    data = make_data()
+    told = ("Compiling a step of", "operations needs about", "GiB of memory", "solver=IDA()")
+    refuse(lambda: dd.evaluate(make_lag(), data, free=["k"], criterion=dd.OutputError()), *told)
+    refuse(lambda: dd.simulate(make_lag(), TIMES, solver=dd.Lanes("rk4", step=0.1)), *told)
+    assert dd.simulate(make_lag(), TIMES).solver.startswith("IDA")
 
 
 def test_many_realizations_in_a_fit():

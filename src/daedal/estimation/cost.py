@@ -131,9 +131,11 @@ def evaluate(
     (0.0661, array([0.587]))
     """
     given, fixed = _hold_values(model, {} if values is None else values, (free, local), fixed)
-    prepared = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
-    point = read_point(prepared.objective.problem.coordinates, given, "values")
-    return _convert(_evaluate(prepared, point), prepared.objective)
+    prepared, first = _recall(Arguments(model, data, free, local, fixed, criterion, solver), make_seed(rng))
+    space = prepared.objective.problem.coordinates
+    point = read_point(space, given, "values")
+    begun = first if np.array_equal(point, space.start) else None
+    return _convert(_evaluate(prepared, point, begun), prepared.objective)
 
 
 def _hold_values(model: Any, values: Any, free: tuple[Any, Any], fixed: Any) -> tuple[Any, Any]:
@@ -184,11 +186,11 @@ def _measure_distance(point: np.ndarray, centre: np.ndarray, logarithmic: np.nda
 _kept: list[_Prepared] = []  # the last problems that were evaluated
 
 
-def _recall(arguments: Arguments, seed: int) -> _Prepared:
-    """This problem, prepared once."""
+def _recall(arguments: Arguments, seed: int) -> tuple[_Prepared, Evaluation | None]:
+    """This problem, prepared once; the first time with its evaluation at the start, if nothing followed from that."""
     for known in _kept:
         if known.seed == seed and known.arguments.is_same(arguments):
-            return known
+            return known, None
     objective, _, _ = prepare_objective("evaluate", arguments, seed)
     start = objective.problem.coordinates.start
     first = objective(start)
@@ -196,19 +198,20 @@ def _recall(arguments: Arguments, seed: int) -> _Prepared:
         objective = forgive_failures(objective, start)
         first = objective(start)
     finish = objective.capabilities.finish
+    begun: Evaluation | None = first
     if first.ok and finish is not None:
-        objective = finish(first)
+        objective, begun = finish(first), None
     prepared = _Prepared(arguments, seed, objective)
     _kept.append(prepared)
     del _kept[:-REMEMBERED]
-    return prepared
+    return prepared, begun
 
 
-def _evaluate(prepared: _Prepared, point: np.ndarray) -> Evaluation:
-    """The criterion at a point that the steps of the simulation may not have been chosen for."""
+def _evaluate(prepared: _Prepared, point: np.ndarray, begun: Evaluation | None = None) -> Evaluation:
+    """The criterion at a point that steps may not have been chosen for; `begun` is what its objective gives there."""
     known = prepared.find_near(point)
     objective = prepared.objective if known is None else known
-    evaluation = objective(point)
+    evaluation = objective(point) if begun is None or known is not None else begun
     if known is not None and evaluation.ok:
         return evaluation
     step_error = objective.capabilities.step_error

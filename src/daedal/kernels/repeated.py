@@ -21,7 +21,7 @@ from daedal.kernels import compiler, loops
 from daedal.kernels.emitter import DOUBLE, Emitter, write_module
 from daedal.kernels.halves import Halves, split_tape
 from daedal.kernels.lowering import define_called, lower
-from daedal.kernels.scan import ScanKernel, choose_width
+from daedal.kernels.scan import ScanKernel, check_room, choose_width
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import find_host
 
@@ -116,6 +116,7 @@ def compile_repeated(
     array([ 0.25, -1.  ,  0.25])
     """
     tapes = read_tape(step), read_tape(observe)
+    check_room(*tapes)
     halves = [
         split_directions(tape, inputs, layout) for tape, layout in zip(tapes, (inputs[STATE], output), strict=True)
     ]

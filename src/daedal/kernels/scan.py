@@ -17,6 +17,7 @@ from typing import final
 import casadi as ca
 import numpy as np
 
+from daedal import memory
 from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_block, check_disjoint, check_emit, check_rows
@@ -26,6 +27,8 @@ from daedal.kernels.target import find_host
 QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
 SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
 NARROWEST = 2  # lanes of a vector: one alone is no faster
+BYTES = 1000.0  # that compiling takes for an operation, about
+ROOMY = 100_000  # operations for which there is room on every machine
 TAIL_STEPS = 4096  # steps of the padded copy made at once
 NAMES = ("state", "parameters", "shared", "lane")
 
@@ -240,6 +243,7 @@ def compile_scan(
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
+    check_room(tape)
     width = width or choose_width(tape, lanes)
     text = loops.write_scan(tape, seen, width, find_host().fused, detours)
     code = compiler.load(text, quick)
@@ -252,6 +256,18 @@ def compile_scan(
         compiler.is_long(text),
         tape.count_operations().total(),
     )
+
+
+class NoRoomError(SimulationError):
+    """What cannot be compiled on this machine, with whatever steps."""
+
+
+def check_room(*tapes: Tape) -> None:
+    """Refuse what is too large to compile, before it is begun."""
+    operations = sum(tape.count_operations().total() for tape in tapes)
+    if operations > ROOMY:
+        remedy = "Divide the model, free fewer parameters, or simulate with solver=IDA(), which compiles nothing."
+        memory.check_memory(BYTES * operations, NoRoomError, f"Compiling a step of {operations:.2g} operations", remedy)
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

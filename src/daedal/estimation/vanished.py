@@ -21,7 +21,7 @@ UNCHANGED = 1e-3  # of the variance of a residual, by which the criterion may di
 
 @dataclass(frozen=True, eq=False)
 class Vanished:
-    """The minimum with what went to zero at a small share of its start, and the place of each there → its power p."""
+    """The minimum with what went to zero at a small share of its start, or at its bound, and the place of each → p."""
 
     evaluation: Evaluation
     powers: Mapping[int, float]
@@ -43,7 +43,7 @@ def settle_vanished(outcome: Outcome) -> Vanished:
         return Vanished(evaluation, {})
     lower = outcome.objective.problem.coordinates.bounds[0]
     floor = np.where(small, np.maximum(logarithms + np.log(SMALLEST), lower), -np.inf)
-    lifted = np.maximum(evaluation.point, floor)
+    lifted = np.where(small & np.isfinite(lower), floor, np.maximum(evaluation.point, floor))
     if not np.array_equal(lifted, evaluation.point):
         moved = outcome.objective(lifted)
         if not moved.ok or moved.value - evaluation.value > UNCHANGED * unit:

@@ -39,7 +39,9 @@ def test_published_likelihood_and_estimates(intersample):
     found = dd.evaluate(ornstein(), data, free=list(values), criterion=criterion, values=values)
     assert found.value == pytest.approx(published.MINIMA[intersample], abs=1e-8)
     fit = dd.fit(ornstein(), data, free=list(values), criterion=criterion)
-    assert fit["sy1"].verdict == "not determined"
+    assert fit["sy1"].verdict == "at its bound"  # as far as the likelihood tells it is zero, and at most 0.2
+    assert fit["sy1"].value == pytest.approx(1e-8)
+    assert fit.conf_int()["sy1"] == (1e-8, pytest.approx(0.2, rel=0.25))
     for name in values.keys() - {"sy1"}:
         found = fit.params[name] if name in published.LINEAR else np.log(fit.params[name])
         assert found == pytest.approx(estimates[name], rel=1e-4), name

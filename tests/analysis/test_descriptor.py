@@ -220,3 +220,22 @@ def test_poles_and_zeros_far_apart(fast):
     points = np.array([0.01j, 1j, 100j, fast * 1j])
     truth = (points + 3.0) / ((points + 1.0) * (points / fast + 1.0) - 0.1)
     np.testing.assert_allclose(dd.transfer_function(stiff).response(points), truth, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("tiny", "told"),
+    [(0.0, ""), (1e-15, ""), (1e-18, "taken as it is"), (1e-25, "counts as zero"), (1e-60, "counts as zero")],
+)
+@pytest.mark.parametrize("integrates", [False, True])
+def test_a_time_constant_that_may_be_rounding_is_told(tiny, told, integrates):
+    """Beside a lag, and where wanted beside an integrator, which has no time constant."""
+    x, y, z, u = dd.symbols("x y z u")
+    equations = {"lag": dd.der(x) == -2 * x + y, "fast": tiny * dd.der(y) == 3 * u - y, "sum": dd.der(z) == x}
+    kept = dict(list(equations.items())[: 2 + integrates])
+    model = dd.Model(name="lag", equations=kept, unknowns=[x, y, z][: 2 + integrates], inputs=[u], outputs={"x": x})
+    if not told:
+        assert dd.descriptor(model).poles.size == 1 + (tiny > 0.0) + integrates
+        return
+    with pytest.warns(dd.DaedalWarning, match=rf"about .*e-.., is shorter than others by .*e\+.* {told}"):
+        poles = dd.descriptor(model).poles
+    assert poles.size == 1 + integrates + (told == "taken as it is")

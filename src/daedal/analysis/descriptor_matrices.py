@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,13 +14,34 @@ from daedal.analysis.linear_form import LinearForm, extract_linear_form
 from daedal.analysis.polynomial_part import find_polynomial_part
 from daedal.analysis.structure import check_model, require_offsets
 from daedal.data import frozen
-from daedal.errors import ModelError, RefusalError, StructureError, counted, interruptible, often, quoted, show
-from daedal.linear import SingularPencilError, StandardForm, balance, find_eigenvalues, reduce_to_standard_form
+from daedal.errors import (
+    ModelError,
+    RefusalError,
+    StructureError,
+    counted,
+    interruptible,
+    often,
+    quoted,
+    show,
+    warn_user,
+)
+from daedal.linear import (
+    SingularPencilError,
+    StandardForm,
+    balance,
+    find_eigenvalues,
+    list_rates,
+    reduce_to_standard_form,
+)
 from daedal.models import Model
 
 if TYPE_CHECKING:
     import control
 
+FAR_APART = 16.0  # powers of ten between rates of which double precision holds no sum
+UNEVEN = (
+    1e-5  # of the largest coefficient of derivatives, in natural units: without smaller ones no rates are far apart
+)
 SHARE = 0.1  # of the largest: equations and variables with less take no part in a singularity
 MOST = 12  # rows and columns up to which matrices are printed entry by entry
 
@@ -240,7 +262,27 @@ def evaluate_descriptor(model: Model, form: LinearForm, values: Mapping[Any, flo
         **{key: frozen(matrices[key] + 0.0) for key in ("E", "F", "G", "J", "f", "H")},
     )
     evaluated.standard_form()
+    _warn_of_gap(evaluated)
     return evaluated
+
+
+def _warn_of_gap(descriptor: Descriptor) -> None:
+    """Time constants that no number holds beside the others may be what is left of terms that should have cancelled."""
+    form = descriptor.standard_form()
+    sizes = np.abs(form.units[0][:, None] * descriptor.E * form.units[1])
+    if not sizes.any() or sizes[sizes > 0.0].min() > UNEVEN * sizes.max():
+        return
+    rates = list_rates(descriptor.E, descriptor.F)
+    moving = [rate for rate in rates if np.isfinite(rate)]
+    gap = next((upper - lower for lower, upper in pairwise(moving) if upper - lower >= FAR_APART), None)
+    if gap is None:
+        return
+    counts = "counts as zero" if form.evolving < len(rates) else "is taken as it is"
+    warn_user(
+        f"The shortest time constant of model '{descriptor.model}', about {10.0 ** -moving[-1]:.0e}, is shorter than "
+        f"others by {10.0**gap:.0e} and {counts}. Where it is what rounding has left in a coefficient of a derivative, "
+        "write zero."
+    )
 
 
 def split_pencil(

@@ -11,7 +11,7 @@ from .standard_form import (
 )
 from .stationary import differentiate_lyapunov, solve_lyapunov
 from .threads import one_thread
-from .units import equilibrate, find_natural_units
+from .units import equilibrate, find_natural_units, list_rates
 from .van_loan_integrals import compute_noise_scale, scaled_van_loan, van_loan, van_loan_derivative, van_loan_slopes
 
 __all__ = [
@@ -20,7 +20,8 @@ __all__ = [
     "differentiate_output_rows", "differentiate_standard_form", "equilibrate", "exponential", "exponential_slopes",
     "factor_semidefinite", "factorize", "find_columns", "find_eigenvalues", "find_natural_units",
     "invert_semidefinite", "lift",
-    "list_output_rows", "make_controllable_form", "one_thread", "reduce_to_staircase", "reduce_to_standard_form",
+    "list_output_rows", "list_rates", "make_controllable_form",
+    "one_thread", "reduce_to_staircase", "reduce_to_standard_form",
     "scaled_van_loan", "solve_lyapunov", "stack", "stack_diagonally", "trace_squarings", "van_loan",
     "van_loan_derivative", "van_loan_slopes",
 ]

@@ -40,6 +40,7 @@ RATES = 10.0 ** np.arange(0, 9, 4)  # at which that is looked at: from the rate 
 FAR = 24.0  # powers of ten between that rate and the user's unit of time, at most
 FASTEST = 1000.0  # power of ten above all rates
 NEAR = 2.0  # powers of ten to which it is searched
+RESOLUTION = 0.25  # powers of ten to which it is told
 LOOKS = 4  # times that entries are left out
 
 
@@ -75,6 +76,28 @@ def _leave_out(E: np.ndarray, F: np.ndarray, filled: list[np.ndarray]) -> tuple[
             break
         filled, units = _fit_needed(E, F, needed)
     return units
+
+
+def list_rates(E: np.ndarray, F: np.ndarray) -> list[float]:
+    """Powers of ten of the rates of a regular pencil, ascending, as all its entries tell them, however small.
+
+    Those of integrators are −∞.
+    """
+
+    with np.errstate(divide="ignore"):
+        logs = np.log10(np.abs(E)), np.log10(np.abs(F))
+
+    def search(low: float, high: float, below: int, above: int) -> list[float]:
+        if below == above:
+            return []
+        middle = (low + high) / 2.0
+        if high - low < RESOLUTION:
+            return [middle] * (above - below)
+        between = _count_slope(*logs, middle)
+        return search(low, middle, below, between) + search(middle, high, between, above)
+
+    still, everything = (_count_slope(*logs, end) for end in (-FASTEST, FASTEST))
+    return [-np.inf] * still + search(-FASTEST, FASTEST, still, everything)
 
 
 def _fit_needed(

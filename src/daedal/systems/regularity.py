@@ -99,8 +99,8 @@ def solve_in_any_units(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
     In those of a user, numbers that are measured in large ones would be rounding beside the others.
     """
-    if not (matrix.size and np.isfinite(matrix).all()):
-        return solve_shortest(matrix, right)
+    if not (matrix.size and right.size and np.isfinite(matrix).all()):
+        return np.zeros((matrix.shape[1], *right.shape[1:]))
     rows, columns = (scale.reshape(-1, 1) for scale in linear.equilibrate(matrix))
     solution = columns * solve_shortest(rows * matrix * columns.T, rows * right.reshape(len(matrix), -1))
     return solution.reshape(matrix.shape[1], *right.shape[1:])

@@ -27,12 +27,12 @@ Measured, coverage in per cent of so many sets:
     fan         Likelihood     200        a 96.0, b 93.5            (SimulationPEM, 100 sets: 98.0, 94.0)
 
 Figures of SimulationPEM are from before `fit` chose Likelihood there: --criterion SimulationPEM. That of sensor says
-nothing of what `fit` chooses now, which takes 14 s a fit, most of it particles. Those of valve and bilinear are from before
-errors followed from the curvature of log L (Laplace's fits of 40 bilinear sets: stated errors by their scatter 0.65 and
-0.80 before, 0.83 and 0.84 now; scores of 150 other sets at the truth scatter by 36.0 and 44.3 where the curvature has
-37.8 and 44.1), and before records of the model judged where particles cannot (Laplace's fits of 60 valve sets are off
-by −0.79 of their scatter in b; 40 records made at six of them told −0.37 to −0.70). The
-estimates of kiln are far from the truth (a 0.2, b 0.3 for 1 and 3), only its intervals are not; a and b of furnace and
+nothing of what `fit` chooses now, which takes 14 s a fit, most of it particles. Those of valve and bilinear are from
+before errors followed from the curvature of log L (Laplace's fits of 40 bilinear sets: stated errors by their scatter
+0.65 and 0.80 before, 0.83 and 0.84 now; scores of 150 other sets at the truth scatter by 36.0 and 44.3 where the
+curvature has 37.8 and 44.1), and before records of the model judged where particles cannot (Laplace's fits of 60 valve
+sets are off by −0.79 of their scatter in b; 60 records made at each of six told −0.37 to −0.70). The estimates of kiln
+are far from the truth (a 0.2, b 0.3 for 1 and 3), only its intervals are not; a and b of furnace and
 kiln can be exchanged without a change of the output, so a start decides which is which.
 The first 62 sets of tank have 88.7 and 98.4, the first 160 91.9 and 97.5 by chance: of these, errors of log a have 1.02
 standard errors without set 62, whose disturbance is an unlikely one, and a bias of 0.26; steps four times as short

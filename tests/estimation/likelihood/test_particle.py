@@ -6,7 +6,8 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
-from daedal.errors import OutOfMemoryError
+from daedal.errors import EstimationError, OutOfMemoryError
+from daedal.estimation.likelihood.particle import ParticleObjective
 from daedal.experiments import match_experiments
 from daedal.filtering import Point, Stream, look_ahead, make_nonlinear_experiment
 from daedal.systems import build
@@ -116,6 +117,31 @@ def test_runs_that_scatter_too_far_are_not_believed():
     cost = dd.evaluate(model, draw(model, 80), free=["a"], criterion=dd.Likelihood(method="particle", particles=60))
     assert "particle" in cost.failure
     assert "would do: Likelihood(particles=...)" in cost.failure
+
+
+def test_a_stage_that_was_given_up_tells_no_errors():
+    """Where the second stage loses the data, estimates of the first are no more than where it stood."""
+    model = make(measurement_noise={"x": 0.02}, **SQUARED)
+    fit = dd.fit(model, draw(model, 40), free=["a"], criterion=dd.Likelihood(method="particle", particles=60), rng=1)
+    assert not fit.status.ok
+    assert "a refinement of the criterion was given up. The particle filter loses the data" in fit.status.sentence
+    assert fit["a"].std_error == np.inf
+    assert fit["a"].verdict == "not determined"
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_moments_take_over_from_particles_that_lose_the_data_and_give_back_what_they_can_follow(later, monkeypatch):
+    model = make(measurement_noise={"x": 0.2 if later else 0.02}, **SQUARED)
+    losses = iter(["The particles are lost."])
+    if later:
+        monkeypatch.setattr(ParticleObjective, "describe_loss", lambda *_: next(losses, ""))
+    criterion = dd.Likelihood(particles=2000 if later else 60, realizations=400)
+    fit = dd.fit(model, draw(model), free=["a"], criterion=criterion, rng=1)
+    assert fit.status.ok
+    assert abs(np.log(fit["a"].value)) < 3.0 * fit["a"].std_error / fit["a"].value  # the truth is one
+    assert any("moments were taken by method='auto': The particle" in note for note in fit.notes)
+    assert any("particles went on from where moments led" in note for note in fit.notes) is later
+    assert fit.averaged == (("particles", 2000) if later else ("realizations", 400))
 
 
 def test_particles_are_guided_where_sensors_are_accurate():

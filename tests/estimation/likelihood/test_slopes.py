@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from daedal.estimation.likelihood.slopes import prefer_differences, take_differences, take_score
+from daedal.estimation.criteria import Evaluation, fail_at
+from daedal.estimation.likelihood.slopes import curve_slopes, prefer_differences, take_differences, take_score
 from daedal.filtering import PooledRuns
 
 INFORMATION = np.array([[40.0, -30.0], [-30.0, 35.0]])
@@ -66,3 +67,25 @@ def test_a_bound_of_one_leaves_differences_to_the_other():
 )
 def test_differences_are_taken_where_they_have_the_smaller_error(noise, value, better):
     assert prefer_differences(make_runs(noise, value), 0) is better
+
+
+def score(point):
+    return Evaluation(point, 0.0, INFORMATION @ (point - BEST), np.eye(2))
+
+
+def test_the_curvature_is_that_of_the_parabola_whatever_the_squares_of_gains_say():
+    rng = np.random.default_rng(3)
+    gains = np.linalg.cholesky(INFORMATION) @ rng.standard_normal((2, 400)) / 20.0
+    gains[:, 7] += 5.0  # one sample with most of the squares
+    runs = PooledRuns(np.zeros(6), np.tile(gains.T, (6, 1, 1, 1)))
+    assert runs.squares(0)[0, 0] > 1.4 * INFORMATION[0, 0]
+    found = curve_slopes(runs, 0, BEST, EVERYWHERE, score)
+    np.testing.assert_allclose(found, INFORMATION, rtol=1e-6)
+
+
+def test_the_curvature_is_left_where_noise_hides_it_or_a_score_fails():
+    assert curve_slopes(make_runs(noise=40.0), 0, BEST, EVERYWHERE, score) is None
+    assert curve_slopes(make_runs(), 0, BEST, EVERYWHERE, lambda point: fail_at(point, "lost")) is None
+    nowhere = np.zeros(2), np.zeros(2)
+    squares = curve_slopes(make_runs(noise=0.0), 0, np.zeros(2), nowhere, score)
+    np.testing.assert_allclose(squares, make_runs(noise=0.0).squares(0), rtol=1e-6)

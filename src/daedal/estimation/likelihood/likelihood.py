@@ -47,8 +47,9 @@ class Likelihood:
         Of models that are not linear: "laplace", around the most probable path; "moments", from mean and covariance of
         simulations, a quasi-likelihood, whose estimates are consistent whatever the law of the samples is (it takes
         delays, and starts where a simulation does: what `initial` leaves open is held at its guess); "particle", by
-        particle filters, exact but for their Monte-Carlo error; or "auto": Laplace, judged by particles at the
-        estimate, with particles or moments in its place where it cannot be trusted.
+        particle filters, exact but for their Monte-Carlo error; or "auto": Laplace, judged at the estimate by
+        particles or by records that the model makes, with particles, moments or a correction by such records in its
+        place where it cannot be trusted.
     particles
         How many `method="particle"` takes.
     realizations

@@ -34,7 +34,7 @@ from daedal.estimation.likelihood.guided import (
 )
 from daedal.estimation.likelihood.laplace import make_laplace_objective, tell_grids
 from daedal.estimation.likelihood.moments import recommend_moments
-from daedal.estimation.likelihood.slopes import Slopes, prefer_differences, take_differences, take_score
+from daedal.estimation.likelihood.slopes import Slopes, curve_slopes, prefer_differences, take_differences, take_score
 from daedal.estimation.problem import Problem, check_visible
 from daedal.experiments import Experiment, Series, check_enough, match_experiments
 from daedal.filtering import (
@@ -103,6 +103,7 @@ class ParticleObjective:
             steps=tell_grids(self.nonlinear),
             choose_steps=self.choose_steps,
             finish=self.finish,
+            conclude=self.conclude,
             scatter=self.scatter,
             predict=self.predict,
             foresee=self.foresee,
@@ -181,6 +182,14 @@ class ParticleObjective:
             missed = plain.logliks.max() - there.loglik > np.log(IMPROBABLE)
             return None if missed or describe_scatter(there, self.particles) else guided
         return None
+
+    def conclude(self, evaluation: Evaluation) -> Evaluation:
+        """With the curvature that differences of the score tell, where these have little noise."""
+        if not self.final:
+            return evaluation
+        bounds, there = self.problem.coordinates.bounds, replace(self, differing=False, _kept={}, _slopes={})
+        curvature = curve_slopes(self.run(evaluation.point).pooled, self.memory, evaluation.point, bounds, there)
+        return evaluation if curvature is None else replace(evaluation, curvature=curvature, noise=None)
 
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the particles."""

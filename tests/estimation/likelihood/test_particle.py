@@ -6,7 +6,7 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
-from daedal.errors import EstimationError, OutOfMemoryError
+from daedal.errors import OutOfMemoryError
 from daedal.estimation.likelihood.particle import ParticleObjective
 from daedal.experiments import match_experiments
 from daedal.filtering import Point, Stream, look_ahead, make_nonlinear_experiment

@@ -1,5 +1,7 @@
 """Splitting, detrending and resampling against closed forms."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -192,3 +194,16 @@ def test_a_missing_sample_of_a_jittering_clock_takes_no_neighbour_with_it(sign):
 def test_a_jittering_clock_is_regular_and_described_as_one():
     assert str(Dataset(jittering(), outputs={"y": np.zeros(2001)})).endswith("step 0.001, off by up to 3e-08, t0 = 0")
     assert "irregular" in str(Dataset(jittering(1e-5), outputs={"y": np.zeros(2001)}))
+
+
+def test_what_was_done_is_kept_in_words():
+    times = np.arange(10.0)
+    data = Dataset(times, inputs={"u": times}, outputs={"y": times}, preparation=["Two outliers were removed."])
+    first, second = data.detrend(["y"]).resample(2.0).split(at=4.0)
+    assert data.preparation == ("Two outliers were removed.",)
+    done = (*data.preparation, "The mean was subtracted from y.", "Outputs were resampled, 2 apart.")
+    assert first.preparation == (*done, "Split: samples before 4.")
+    assert second.preparation == (*done, "Split: samples from 4.")
+    assert pickle.loads(pickle.dumps(second)).preparation == second.preparation
+    with pytest.raises(DataError, match="preparation must be a list of texts"):
+        Dataset(times, outputs={"y": times}, preparation="detrended")

@@ -39,7 +39,11 @@ def two_experiments():
         first, second = (values + 0.01 * random.standard_normal(values.size) for values in exact)
         first[4] = np.nan
         outputs = {"level/°": first, "z": dd.Samples(slow, second)}
-        sets.append(dd.Dataset(times, inputs={"u": signal}, outputs=outputs, t0=-0.5, name=name))
+        sets.append(
+            dd.Dataset(
+                times, inputs={"u": signal}, outputs=outputs, t0=-0.5, name=name, preparation=[f"Read at {name}."]
+            )
+        )
     return dd.fit(
         model, sets, free=["k"], local=["x0"], fixed=[{"c": 1.0}, {"c": 1.01}], criterion=dd.OutputError(transient=0.2)
     )
@@ -91,6 +95,7 @@ def test_everything_comes_back(case, request, tmp_path):
     assert back.params == fit.params
     assert str(back) == str(fit)
     assert back.conf_int() == fit.conf_int()
+    assert [one.preparation for one in back.data] == [one.preparation for one in fit.data]
     assert back.values(len(fit.data) - 1) == fit.values(len(fit.data) - 1)
 
 

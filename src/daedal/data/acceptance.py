@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from daedal.data.arrays import Array, about, check_column, check_numbers, check_real, find_first, frozen, short
 from daedal.data.samples import Samples
 from daedal.data.signal import Intersample, IntersampleChoice, Signal
-from daedal.errors import DataError, counted, nearest, quoted, show
+from daedal.errors import DataError, counted, list_entries, nearest, quoted, show
 
 
 def check_names(name: object, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
@@ -46,6 +46,16 @@ def check_units(given: Any) -> Mapping[str, str]:
             "Write units={'speed': 'm/s', 'time': 's'}.",
         )
     return given
+
+
+def check_preparation(given: Any) -> tuple[str, ...]:
+    """Sentences, in the order of what was done."""
+    entries = list_entries(given)
+    if entries is None or not all(isinstance(one, str) for one in entries):
+        raise DataError(
+            f"preparation must be a list of texts, got {show(given)}.", 'Write preparation=["Outliers were removed."].'
+        )
+    return tuple(str(one) for one in entries)
 
 
 def _check_mapping(label: str, given: object) -> None:

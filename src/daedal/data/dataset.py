@@ -15,6 +15,7 @@ from daedal.data.acceptance import (
     accept_units,
     check_names,
     check_noise_owners,
+    check_preparation,
     choose_intersample,
     choose_start_time,
     unite_times,
@@ -63,6 +64,8 @@ class Dataset:
         The date at time 0, where times are seconds since a date.
     units : mapping of name to text
         Of outputs, inputs and "time", for tables and pictures; where a model tells them too, they must be the same.
+    preparation : list of texts
+        What was done to the samples before, a sentence each, for reports; the methods below add theirs.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Dataset:
     name: str
     origin: "datetime | None"
     units: Mapping[str, str]
+    preparation: tuple[str, ...]
 
     # Written out because more is accepted than is stored: arrays become signals and samples, which know their times.
     def __init__(
@@ -99,6 +103,7 @@ class Dataset:
         measurement_noise: Mapping[str, ArrayLike] = NONE,
         origin: "datetime | str | None" = None,
         units: Mapping[str, str] = NONE,
+        preparation: Iterable[str] = (),
     ) -> None:
         with about(f"data '{show(name, str)}'"):
             if isinstance(times, Mapping):
@@ -123,6 +128,7 @@ class Dataset:
             object.__setattr__(self, "name", name)
             object.__setattr__(self, "origin", origin)
             object.__setattr__(self, "units", FrozenMapping(accept_units(units, (*outputs, *inputs))))
+            object.__setattr__(self, "preparation", check_preparation(preparation))
 
     @property
     def sample_times(self) -> Array:
@@ -146,9 +152,10 @@ class Dataset:
         early, late = self.times[self.times < cut], self.times[self.times >= cut]
         first, second = ({name: pair[k] for name, pair in parts.items()} for k in (0, 1))
         # Given times need not reach into both parts when all outputs have their own.
+        said = [(*self.preparation, f"Split: samples {side} {data.short(cut)}.") for side in ("before", "from")]
         return (
-            replace(self, times=early if early.size else None, outputs=first),
-            replace(self, times=late if late.size else None, outputs=second, t0=None),
+            replace(self, times=early if early.size else None, outputs=first, preparation=said[0]),
+            replace(self, times=late if late.size else None, outputs=second, t0=None, preparation=said[1]),
         )
 
     def detrend(self, signals: Iterable[str] | None = None, order: int = 0) -> "Dataset":
@@ -162,7 +169,9 @@ class Dataset:
         with about(f"data '{self.name}'"):
             inputs = data.remove_trends(self.inputs, chosen, order)
             outputs = data.remove_trends(self.outputs, chosen, order)
-        return replace(self, inputs=inputs, outputs=outputs)
+        what = "A straight line of least squares was" if order else "The mean was"
+        said = f"{what} subtracted from {', '.join(map(str, chosen))}."
+        return replace(self, inputs=inputs, outputs=outputs, preparation=(*self.preparation, said))
 
     def resample(self, step: float) -> "Dataset":
         """The data with all outputs on one regular grid, from the first sample to the last.
@@ -175,7 +184,8 @@ class Dataset:
         with about(f"data '{self.name}'"):
             grid = data.make_grid(self.sample_times[0], self.sample_times[-1], step)
         outputs = {name: data.resample(samples, grid, float(step)) for name, samples in self.outputs.items()}
-        return replace(self, times=grid, outputs=outputs)
+        said = f"Outputs were resampled, {data.short(float(step))} apart."
+        return replace(self, times=grid, outputs=outputs, preparation=(*self.preparation, said))
 
     def with_units(self, changes: "Mapping[str, str | None]") -> "Dataset":
         """Other units, merged by name; None removes one."""
@@ -258,6 +268,7 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = {"t0": self.t0, "name": self.name, "origin": self.origin, "units": self.units}
+        options["preparation"] = self.preparation
         return partial(Dataset, **options), (self.times, self.inputs, self.outputs)
 
     def __str__(self) -> str:

@@ -56,8 +56,7 @@ def find_natural_units(E: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.nda
     filled = [matrix != 0.0 for matrix in (E, F)]
     rows, columns, _ = _fit_units(E, F, filled)
     # Without some entries parts may have a factor that is free: what settles it must not see the user's units.
-    balanced = (rows[:, None] * matrix * columns for matrix in (E, F))
-    further = _leave_out(*balanced, filled)
+    further = _leave_out(rows[:, None] * E * columns, rows[:, None] * F * columns, filled)
     return rows * further[0], columns * further[1], further[2]
 
 

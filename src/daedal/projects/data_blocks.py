@@ -255,7 +255,8 @@ def _clear_missing(block: DataBlock, data: Dataset) -> Dataset:
         name: Samples(one.times, np.where(np.isin(one.values, block.missing), np.nan, one.values), one.noise)
         for name, one in data.outputs.items()
     }
-    return replace(data, outputs=outputs)
+    said = f"{', '.join(map(short, block.missing))} in an output means no sample."
+    return replace(data, outputs=outputs, preparation=(*data.preparation, said))
 
 
 def _cut(table: Table, block: DataBlock, data: Dataset) -> Dataset:
@@ -274,7 +275,8 @@ def _cut(table: Table, block: DataBlock, data: Dataset) -> Dataset:
                 f"Its samples go from {first} to {last}.",
             )
         outputs[name] = Samples(one.times[kept], one.values[kept], None if one.noise is None else one.noise[kept])
-    return replace(data, times=None, outputs=outputs, t0=None)
+    said = f"Samples from {short(begin)} to {short(end)} were used."
+    return replace(data, times=None, outputs=outputs, t0=None, preparation=(*data.preparation, said))
 
 
 def _check_inputs(table: Table, block: DataBlock, model: Model) -> None:

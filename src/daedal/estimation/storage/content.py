@@ -119,6 +119,7 @@ def _describe_fit(fit: Fit) -> dict[str, Any]:
         "coordinates": [asdict(item) for item in fit.coordinates.items],
         "fixed": fit.coordinates.list_fixed(),
         "data": [_describe_data(one) for one in fit.data],
+        "preparation": [one.preparation for one in fit.data],
         "fit_percent": dict(fit.fit_percent),
         "scales": dict(fit.scales),
         "filters": {name: [one.coefficients.tolist(), one.variance] for name, one in fit.filters.items()},
@@ -206,7 +207,7 @@ def make_fit(variables: Mapping[str, Variable]) -> Fit:
     items = tuple(Coordinate(**item) for item in told["coordinates"])
     return Fit(
         model=Model.from_text(variables["model"].values.item()),
-        data=tuple(_make_dataset(variables, number, one) for number, one in enumerate(told["data"])),
+        data=_make_datasets(variables, told),
         criterion=_make_criterion(told["criterion"]),
         estimates=FrozenMapping({one.name: one for one in estimates}),
         coordinates=_make_coordinates(items, told["fixed"]),
@@ -284,6 +285,15 @@ def _read_numbers(variables: Mapping[str, Variable], name: str, count: int) -> n
     if values.shape != (count,) * len(dimensions):
         raise ValueError(f"'{name}' has the shape {values.shape} for {count} estimates")
     return values
+
+
+def _make_datasets(variables: Mapping[str, Variable], told: Mapping[str, Any]) -> tuple[Dataset, ...]:
+    """Of all experiments; what was done to them identifies no fit, and older files do not tell it."""
+    prepared = told.get("preparation", [()] * len(told["data"]))
+    return tuple(
+        replace(_make_dataset(variables, number, one), preparation=said)
+        for number, (one, said) in enumerate(zip(told["data"], prepared, strict=True))
+    )
 
 
 def _make_dataset(variables: Mapping[str, Variable], number: int, told: Mapping[str, Any]) -> Dataset:

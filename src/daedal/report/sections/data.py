@@ -29,7 +29,8 @@ NUMBERS = (
     "Of all times and values as little-endian doubles, each signal after its kind, name and count: the same for the "
     "same numbers, whatever file they came from."
 )
-PREPARED = "The table shows the data as the fit saw them; what was done to them before is not kept with them."
+PREPARED = "The table shows the data as the fit saw them."
+AS_READ = "Nothing that daedal knows of was done to them before."
 
 
 def write_data(fit: Fit, validation: Sequence[Dataset]) -> Section:
@@ -66,7 +67,7 @@ def write_data(fit: Fit, validation: Sequence[Dataset]) -> Section:
     if len(sets) > len(drawn):
         children.append(tag("p", f"{counted(len(sets) - len(drawn), 'more experiment')} not drawn.", class_="soft"))
     children.append(_write_digests(fit, sets))
-    children.append(tag("p", PREPARED, class_="soft"))
+    children += _describe_preparation(sets)
     return section("data", "The data", *children)
 
 
@@ -109,6 +110,16 @@ def _describe_excitation(sets: Sequence[_Set]) -> list[Any]:
         picture = picture or drawn
     folded = [] if picture is None else [fold("Which frequencies the inputs excite", embed_picture(picture))]
     return [list_items(sentences[:DRAWN], class_="soft"), *folded]
+
+
+def _describe_preparation(sets: Sequence[_Set]) -> list[Any]:
+    """What was done to the samples of each experiment before the fit."""
+    told = [f"{one.title}: {' '.join(one.data.preparation)}" for one in sets if one.data.preparation]
+    if not told:
+        return [tag("p", f"{PREPARED} {AS_READ}", class_="soft")]
+    shown = list_items(told[:SIGNALS], class_="soft")
+    more = [tag("p", f"{counted(len(told) - SIGNALS, 'more experiment')} not listed.", class_="soft")]
+    return [tag("p", f"{PREPARED} Before:", class_="soft"), shown, *(more if len(told) > SIGNALS else [])]
 
 
 def _write_digests(fit: Fit, sets: Sequence[_Set]) -> Html:

@@ -6,12 +6,12 @@ from .loops import Detours, Lookup, Turn
 from .noise.normals import draw_normals
 from .recall import RecallKernel, compile_recall
 from .repeated import Layout, RepeatedScan, compile_repeated
-from .scan import MapKernel, NoRoomError, ScanKernel, compile_map, compile_scan
+from .scan import MapKernel, ScanKernel, compile_map, compile_scan
 from .tape import Tape, read_tape
 
 __all__ = [
     "CostateMethod", "CostateTable", "Detours", "Events", "Innovations", "Keep", "Layout", "Lookup", "MapKernel",
-    "Matrices", "NoRoomError", "Packed", "RecallKernel", "RepeatedScan", "ScanKernel", "State", "Steady", "Tape",
-    "Turn", "compile_map", "compile_recall", "compile_repeated", "compile_scan", "draw_normals", "pack", "read_tape",
+    "Matrices", "Packed", "RecallKernel", "RepeatedScan", "ScanKernel", "State", "Steady", "Tape", "Turn",
+    "compile_map", "compile_recall", "compile_repeated", "compile_scan", "draw_normals", "pack", "read_tape",
     "run_costate", "run_filter", "run_smoother",
 ]

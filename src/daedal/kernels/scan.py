@@ -258,16 +258,12 @@ def compile_scan(
     )
 
 
-class NoRoomError(SimulationError):
-    """What cannot be compiled on this machine, with whatever steps."""
-
-
 def check_room(*tapes: Tape) -> None:
     """Refuse what is too large to compile, before it is begun."""
     operations = sum(tape.count_operations().total() for tape in tapes)
     if operations > ROOMY:
         remedy = "Divide the model, free fewer parameters, or simulate with solver=IDA(), which compiles nothing."
-        memory.check_memory(BYTES * operations, NoRoomError, f"Compiling a step of {operations:.2g} operations", remedy)
+        memory.check_memory(BYTES * operations, f"Compiling a step of {operations:.2g} operations", remedy)
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.kernels import NoRoomError
 from daedal.simulation import steps
 from daedal.simulation.lanes.adaptive import search_adaptively
 from daedal.simulation.lanes.march import ON_GRID, march_lanes
@@ -106,8 +105,6 @@ def _search_moderate(task: Task, method: Method, tolerance: float) -> Choice | N
     many = stops > MANY_STOPS
     try:
         compiled, _ = prepare_steps(task, method, make_regular(task, _find_longest(task)))
-    except NoRoomError:
-        raise
     except (np.linalg.LinAlgError, SimulationError):
         return None
     most = min(task.effort.regular, max(MODERATE if many else FEW, QUICK / compiled.instructions))
@@ -206,8 +203,6 @@ def _try_regular(task: Task, method: Method, tolerance: float, lasting: bool) ->
             pilot = shorten(pilot, compiled, steps[0].lengths.size)
             short = (steps[0].take_until(pilot.times.size - 1), steps[1])
             results = run_pilots(pilot, prepare_steps(pilot, method, short))
-        except NoRoomError:
-            raise
         except (np.linalg.LinAlgError, SimulationError):
             return
         if previous is not None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daedal.data import Dataset, Samples, Signal
-from daedal.errors import DataError
+from daedal.errors import DataError, OutOfMemoryError
 
 
 def line(count: int = 10) -> Dataset:
@@ -192,3 +192,10 @@ def test_a_missing_sample_of_a_jittering_clock_takes_no_neighbour_with_it(sign):
 def test_a_jittering_clock_is_regular_and_described_as_one():
     assert str(Dataset(jittering(), outputs={"y": np.zeros(2001)})).endswith("step 0.001, off by up to 3e-08, t0 = 0")
     assert "irregular" in str(Dataset(jittering(1e-5), outputs={"y": np.zeros(2001)}))
+
+
+def test_a_grid_that_memory_cannot_hold_is_refused_with_the_name_of_the_data(monkeypatch):
+    monkeypatch.setattr("daedal.memory.find_available", lambda: 1e9)
+    data = Dataset([0.0, 1.0, 2.0], outputs={"y": [0.0, 1.0, 2.0]}, name="run 7")
+    with pytest.raises(OutOfMemoryError, match="data 'run 7': A grid of"):
+        data.resample(1e-9)

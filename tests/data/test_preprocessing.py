@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daedal.data import Dataset, Samples, Signal
-from daedal.errors import DataError
+from daedal.errors import DataError, OutOfMemoryError
 
 
 def line(count: int = 10) -> Dataset:
@@ -207,3 +207,10 @@ def test_what_was_done_is_kept_in_words():
     assert pickle.loads(pickle.dumps(second)).preparation == second.preparation
     with pytest.raises(DataError, match="preparation must be a list of texts"):
         Dataset(times, outputs={"y": times}, preparation="detrended")
+
+
+def test_a_grid_that_memory_cannot_hold_is_refused_with_the_name_of_the_data(monkeypatch):
+    monkeypatch.setattr("daedal.memory.find_available", lambda: 1e9)
+    data = Dataset([0.0, 1.0, 2.0], outputs={"y": [0.0, 1.0, 2.0]}, name="run 7")
+    with pytest.raises(OutOfMemoryError, match="data 'run 7': A grid of"):
+        data.resample(1e-9)

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import t as student
 import daedal as dd
 from daedal import der
 from daedal.errors import STOP, EstimationError
+from daedal.validation import tracing
 
 x, y, k, a, b, c, x0, rate, asymptote = dd.symbols("x y k a b c x0 rate asymptote")
 
@@ -257,6 +259,18 @@ def test_an_interrupt_of_one_side_ends_the_others(oxygen_fit, monkeypatch):
 def test_levels_that_are_no_probability(oxygen_fit, level):
     with pytest.raises(EstimationError, match=r"level must lie between 0 and 1, got .* Write level=0.95"):
         dd.profile(oxygen_fit, level=level)
+
+
+def test_values_that_chance_or_a_corrected_slope_moves_have_no_profile(oxygen_fit, monkeypatch):
+    """Those of Laplace's approximation, put right by records, are least elsewhere than at the estimate."""
+    restored = tracing.restore_objective(tracing.match_fit(oxygen_fit))
+
+    def evaluate(point):
+        return replace(restored(point), rough=True, monte_carlo_error=1.0)
+
+    monkeypatch.setattr(tracing, "restore_objective", lambda _: evaluate)
+    with pytest.raises(EstimationError, match="tell no profile"):
+        dd.profile(oxygen_fit)
 
 
 def test_arguments_that_cannot_be_profiled(oxygen_fit):

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from daedal.errors import DataError, show
+from daedal.errors import DataError, OutOfMemoryError, show
 from daedal.symbolic import Expression
 
 JITTER = 1e-3  # of a sample interval: clocks that are off by less count as regular
@@ -64,8 +64,8 @@ def about(subject: str) -> Iterator[None]:
     """Put the name of what was being read before the sentence of a failure."""
     try:
         yield
-    except DataError as error:
-        raise DataError(f"{subject}: {error.sentence}", error.remedy) from None
+    except (DataError, OutOfMemoryError) as error:
+        raise type(error)(f"{subject}: {error.sentence}", error.remedy) from None
 
 
 def check_real(label: str, given: object) -> float:

@@ -34,6 +34,7 @@ from daedal.linear import invert_semidefinite
 from daedal.progress import Progress
 
 MOST = 60  # values on one side
+LARGEST_CHANCE = 1.0  # Monte-Carlo error of log L; an equation that is put right says as much
 GROWTH = 3.0  # of a step over the one before
 PRECISION = 1e-4  # of an end, relative to its distance from the estimate
 FAR = 1e4  # times the size of a parameter without bounds: as good as infinite
@@ -82,6 +83,12 @@ def prepare_ground(fit: Fit, level: float, progress: Progress) -> Ground:
     minimum = objective(fitted.point)
     if not minimum.ok:
         raise EstimationError(f"The criterion cannot be evaluated at the estimate: {minimum.failure}", "Fit again.")
+    if minimum.rough and minimum.monte_carlo_error >= LARGEST_CHANCE:
+        raise EstimationError(
+            f"The criterion is known to ± {minimum.monte_carlo_error:.2g} only, or has no minimum at the estimate, so "
+            "that its values tell no profile.",
+            "Use fit.conf_int(), or a bootstrap.",
+        )
     return Ground(
         fit=fit,
         objective=objective,

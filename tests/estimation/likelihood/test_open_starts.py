@@ -9,6 +9,7 @@ import daedal as dd
 from batteries.joint_densities import open_start
 from batteries.joint_gaussian import difference
 from batteries.oscillator import IRREGULAR, NUMBERS, read, single, white, x0
+from daedal.estimation import match_fit
 from sizes import choose
 
 x, z, u, w, c, g, q, s, T = dd.symbols("x z u w c g q s T")
@@ -201,6 +202,44 @@ def test_a_start_so_unstable_that_it_is_no_number_is_left_to_the_flat_prior():
     assert np.isfinite(cost.value)
     moved = dd.evaluate(model.with_parameters({"c": 1.4}), run, free=["c"])
     assert cost.value == pytest.approx(moved.value, rel=1e-12)
+
+
+def make_loop(span, seed):
+    """An unstable plant whose controller sees the noise of its measurements."""
+    rng, step, q, noise = np.random.default_rng(seed), 0.1, 0.3, 0.1
+    times = np.arange(round(span / step)) * step
+    moved, driven = np.exp(step), np.exp(step) - 1.0
+    state, pushes, values = 1.0, [], []
+    for time in times:
+        values.append(state + noise * rng.normal())
+        pushes.append(0.5 * np.sign(np.sin(1.3 * time)) - (moved - 0.5) / driven * values[-1])
+        state = moved * state + driven * pushes[-1] + q * np.sqrt((moved**2 - 1.0) / 2.0) * rng.normal()
+    return dd.Dataset(times, inputs={"u": pushes}, outputs={"y": values}, intersample="zoh")
+
+
+@pytest.mark.parametrize("span", [2.0, 12.0])
+def test_data_that_hardly_tell_a_rate_keep_their_minimum(span):
+    """Neither growth of what is open, on the way, nor the slope that is taken out far from it leads to infinity."""
+    model = dd.Model(
+        name="loop", equations={"rate": dd.der(x) == T * x + c * u + w}, unknowns=[x], inputs=[u], outputs={"y": x},
+        parameters={T: 1.0, c: 1.0}, disturbances={w: dd.WhiteNoise(intensity=0.3)}, measurement_noise={"y": 0.1},
+    )  # fmt: skip
+    runs = [make_loop(span, seed) for seed in range(4)]
+    fits = [dd.fit(model, runs, free=["T", "c"], criterion=dd.Likelihood(initial=how)) for how in ("diffuse", "free")]
+    assert all(one.status.ok for one in fits)
+    for name in ("T", "c"):
+        assert fits[0][name].value == pytest.approx(fits[1][name].value, abs=0.2 * fits[1][name].std_error)
+
+
+def test_a_start_that_no_sample_shows_has_one_stage():
+    hidden = replace(make_lag(), equations={**make_lag().equations, "hidden": dd.der(z) == x - z}, unknowns=[x, z])
+    model = replace(hidden, initial={x: 0.0})
+    (run,) = make_runs(1, 20, noise=0.3)
+    fitted = dd.fit(model, run, free=["T"], criterion=dd.Likelihood())
+    problem = match_fit(fitted).problem
+    objective = fitted.criterion.objective(problem)
+    assert any("'z'" in note or " z " in note for note in objective.capabilities.notes)
+    assert objective.refine(objective(fitted.point)) is None
 
 
 def test_laplace_tells_that_its_flat_prior_pulls():

@@ -205,17 +205,18 @@ class AutoObjective:
 
     def _ask_records(self, evaluation: Evaluation) -> Verdict:
         """By records that the model makes, as many as it takes to tell."""
-        names, scores = self.problem.coordinates.names, np.zeros((0, evaluation.point.size))
+        names, scores, tried = self.problem.coordinates.names, np.zeros((0, evaluation.point.size)), 0
         if sum(lined.experiment.grid.steps for lined in self.laplace.lined) > LONG:
             raise EstimationError("The data are too long to be made again.", "Take more particles.")
         curvature = self.laplace.conclude(evaluation).curvature
         while True:
-            more = range(len(scores), max(2 * len(scores), RECORDS))
+            more = range(tried, max(2 * tried, RECORDS))
+            tried = more.stop
             scores = np.concatenate([scores, draw_scores(self.laplace, evaluation.point, more)])
             verdict = judge_records(names, curvature, scores)
             if not verdict.blind:
                 return verdict
-            if more.stop >= MOST_RECORDS:  # putting right what needs it not costs next to nothing
+            if tried >= MOST_RECORDS:  # putting right what needs it not costs next to nothing
                 return replace(verdict, settled=True)
 
     def _ask_guided(self, evaluation: Evaluation) -> Verdict | None:

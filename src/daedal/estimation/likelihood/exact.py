@@ -16,7 +16,6 @@ differential-algebraic equations (2006); the ½ of its equation (12) also belong
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -80,6 +79,7 @@ class LikelihoodObjective:
     diffuse: bool
     reference: np.ndarray | None = None
     references: tuple[Reference | None, ...] = ()  # of open starts in each experiment
+    tilted: bool = False  # whether these have their b
 
     @property
     def adjusted(self) -> bool:
@@ -108,10 +108,11 @@ class LikelihoodObjective:
         return (*notes, *opened)
 
     def refine(self, evaluation: Evaluation, /) -> "LikelihoodObjective | None":
-        """Refers to the minimum, until it does not move; there is one stage where no start is open."""
+        """Refers to the minimum, until it does not move; there is one stage where no start is open, or none is seen."""
         if not self.adjusted or self._is_near(evaluation):
             return None
-        return self.refer_again(evaluation)
+        following = self.refer_again(evaluation)
+        return following if any((*following.references, *self.references)) and following is not self else None
 
     def refer_again(self, evaluation: Evaluation, /) -> "LikelihoodObjective":
         """With open starts as they are seen at this point."""
@@ -123,21 +124,26 @@ class LikelihoodObjective:
             with refuse_singular():
                 seen = OpenColumns(self.linear)
                 references = tuple(
-                    make_reference(seen, number, *told, tilted=tilted)
+                    make_reference(seen, number, *told, self._turn(point, number), point, tilted=tilted)
                     for number, told in enumerate(self.innovate(point))
                 )
         except RefusalError:
             return self
-        return replace(self, reference=point, references=references)
+        return replace(self, reference=point, references=references, tilted=tilted)
+
+    def _turn(self, point: np.ndarray, number: int) -> np.ndarray:
+        """∂θ/∂φ in one experiment, (coordinate, parameter)."""
+        space = self.problem.coordinates
+        return space.convert_slopes(np.eye(len(space.parameters)), point, number)
 
     def _is_near(self, evaluation: Evaluation) -> bool:
-        if self.reference is None or not any(one is not None and one.tilted for one in self.references):
+        if self.reference is None or not self.tilted:
             return False
         moved = evaluation.point - self.reference
         return bool(moved @ evaluation.curvature @ moved <= NEAR**2 * moved.size)
 
     def __call__(self, point: np.ndarray) -> Evaluation:
-        size, space = point.size, self.problem.coordinates
+        size = point.size
         value, shifted, gradient, curvature, inner = 0.0, 0.0, np.zeros(size), np.zeros((size, size)), 0
         parts: list[Part] = []
         natural = np.zeros(size)  # information if every start were known
@@ -146,37 +152,25 @@ class LikelihoodObjective:
             with refuse_singular():
                 for number, (innovated, at, evolution) in enumerate(self.innovate(point)):
                     terms = _compute_terms(innovated, self.linear[number], self.diffuse)
-                    own = space.convert_slopes(np.eye(len(space.parameters)), point, number)
+                    own = self._turn(point, number)
                     value += terms.value
                     gradient += own @ terms.gradient
                     if self.references and (reference := self.references[number]) is not None:
-                        shift = reference.correct(seen.at(number, evolution, at), innovated)
+                        shift = reference.correct(seen.at(number, evolution, at), innovated, own, point)
                         shifted += float(shift.value)
-                        gradient += own @ shift.slopes
+                        gradient += shift.slopes
                     curvature += own @ terms.curvature @ own.T
                     natural += np.sum((own @ innovated.e.slopes) ** 2 / innovated.s.value, axis=1)
                     inner += 0 if self.diffuse else len(innovated.opened.kept)
                     parts += self._parts(number, innovated, own)
         except RefusalError as error:
             return fail_at(point, error.sentence)
-        if self.reference is not None:
-            shifted, gradient = shifted - float(self._tilt @ (point - self.reference)), gradient - self._tilt
         if not (np.isfinite(value + shifted) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
         hidden = np.diag(curvature) <= HIDDEN * natural
         gradient[hidden], curvature[hidden], curvature[:, hidden] = 0.0, 0.0, 0.0
         cost = value + shifted
         return Evaluation(point, cost, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
-
-    @cached_property
-    def _tilt(self) -> np.ndarray:
-        """b, in the coordinates."""
-        space, point = self.problem.coordinates, self.reference
-        total, rows = np.zeros(len(space.items)), np.eye(len(space.parameters))
-        for number, reference in enumerate(self.references):
-            if reference is not None and point is not None:
-                total += space.convert_slopes(rows, point, number) @ reference.tilt
-        return total
 
     def innovate(self, point: np.ndarray) -> list[tuple[Innovated, Point, Evolution]]:
         """The innovations of each experiment; matrices are made once for experiments with the same values."""

@@ -16,7 +16,9 @@ with W the inverse variances of the innovations and X₀, Ω₀ at a reference �
 There the value is −log L and the slope has mean zero; without noise that depends on φ it is that of L(δ̂), where W is as
 good as Ω₀⁻¹. No unit of a state and no pair of a gain and a start that samples cannot tell apart matters. Without b, or
 with Ω₀⁻¹ for W, it is a marginal likelihood (Francke et al. 2010), biased where disturbances drive states, or not a
-minimum where X grows.
+minimum where X grows. Far from φ₀ all this says nothing, and need not have a minimum: where X grows as noise does, or
+where data hardly tell φ and b goes on. So of what is added to −log L in one experiment, d, a negative one is bent to
+τ tanh d/τ.
 
 P. McCullagh, R. Tibshirani, A simple method for the adjustment of profile likelihoods, J. R. Statist. Soc. B 52 (1990)
 325–344. M. K. Francke, S. J. Koopman, A. F. de Vos, Journal of Time Series Analysis 31 (2010) 407–414.
@@ -33,6 +35,7 @@ from daedal.linear import Dual
 
 MANY = 0.05  # open values for each sample, from which on a flat prior is worth a word
 FLAT, ESTIMATED = "unknown, with a flat prior", "estimated too"
+LARGEST_GAIN = 1.0  # τ for each open value: of log L, by which no point may profit
 MOST = 2e7  # numbers in the covariances of all events: beyond, samples are so many that b does not matter
 
 
@@ -55,28 +58,44 @@ class OpenColumns:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Of one experiment: W (event,), ½ log |X₀ᵀ W X₀| and b, in the parameters."""
+    """Of one experiment: φ₀, W (event,), ½ log |X₀ᵀ W X₀|, b in the coordinates, and how many values are open."""
 
+    point: np.ndarray
     weights: np.ndarray
     shown: float
     tilt: np.ndarray
-    tilted: bool
+    count: int
 
-    def correct(self, X: Dual, innovated: Innovated) -> Dual:
-        """What is added to −log L, but for b."""
-        shown = measure_shown(X[:, list(innovated.opened.kept)], self.weights)
-        return Dual(self.shown - shown.value, -shown.slopes)
+    def correct(self, X: Dual, innovated: Innovated, own: np.ndarray, point: np.ndarray) -> Dual:
+        """What is added to −log L at a point φ, with slopes in the coordinates; `own` are ∂θ/∂φ there."""
+        most, kept = LARGEST_GAIN * self.count, list(innovated.opened.kept)
+        if len(kept) != self.count:  # another likelihood, whose values cannot be compared
+            return Dual(np.array(0.0), np.zeros(point.size))
+        if not _is_finite(X):  # it has grown beyond all numbers
+            return Dual(np.array(-most), np.zeros(point.size))
+        shown = measure_shown(X[:, kept], self.weights)
+        added, slopes = self.shown - shown.value - self.tilt @ (point - self.point), -own @ shown.slopes - self.tilt
+        bent = np.tanh(min(added / most, 0.0))
+        return Dual(np.maximum(added, most * bent), (1.0 - bent**2) * slopes)
 
 
 def make_reference(
-    seen: OpenColumns, number: int, innovated: Innovated, at: Point, evolution: Evolution, *, tilted: bool
+    seen: OpenColumns,
+    number: int,
+    innovated: Innovated,
+    at: Point,
+    evolution: Evolution,
+    own: np.ndarray,
+    point: np.ndarray,
+    *,
+    tilted: bool,
 ) -> Reference | None:
     """At what an experiment is evaluated at; None where nothing is open, or X is too large for a number."""
     kept, experiment = list(innovated.opened.kept), seen.experiments[number]
     if not kept:
         return None
     X = seen.at(number, evolution, at)[:, kept]
-    if not (np.isfinite(X.value).all() and np.isfinite(X.slopes).all()):
+    if not _is_finite(X):
         return None
     weights = 1.0 / innovated.s.value
     shown = measure_shown(X, weights)
@@ -86,7 +105,11 @@ def make_reference(
         tilt = (
             np.einsum("ik,dik->d", weighed @ innovated.opened.covariance[np.ix_(kept, kept)], X.slopes) - shown.slopes
         )
-    return Reference(weights, float(shown.value), tilt, tilted)
+    return Reference(point, weights, float(shown.value), own @ tilt, len(kept))
+
+
+def _is_finite(X: Dual) -> bool:
+    return bool(np.isfinite(X.value).all() and np.isfinite(X.slopes).all())
 
 
 def tell_open(opened: Sequence[Sequence[str]], how: str) -> list[str]:

@@ -8,7 +8,8 @@ tenth of the largest in their row); whoever uses the code elsewhere has to watch
 Reference: I. S. Duff, A. M. Erisman, J. K. Reid, Direct Methods for Sparse Matrices, 2nd ed., Oxford 2017, ch. 7.
 """
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -18,6 +19,8 @@ THRESHOLD = 0.1  # of the largest entry in a row: what a pivot must have
 POOR = 1e-6  # the same for one that shall suit several values of a matrix where no better one is left
 VANISHING = 1e-9  # of the largest entry of its row: what is no pivot
 ROUNDING = 1e-13  # of the terms that were added up: a sum as small as this is zero and no pivot
+
+_Candidate = tuple[int, float, int, int]  # fill-ins, minus the share of the largest in its row, row and column
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,40 +67,107 @@ def _factorize(
     """Factors with pivots in a given order, or in one that suits the numbers."""
     size = matrix.shape[0]
     symbols: list[dict[int, ca.SX]] = [{} for _ in range(size)]
-    values: list[dict[int, float]] = [{} for _ in range(size)]
-    terms: list[dict[int, float]] = [{} for _ in range(size)]  # the largest that was added up in each value
+    rest = _Rest.begin(matrix.sparsity(), numbers, last)
     for i, j in zip(*matrix.sparsity().get_triplet(), strict=True):
         symbols[i][j] = matrix[i, j]
-        values[i][j] = float(numbers[i, j])
-        terms[i][j] = abs(values[i][j])
     pivots, inverses, lower, upper = [], [], [], []
-    open_rows = set(range(size))
     for count in range(size):
         left = count - (size - len(last))
         if order is not None:
             row, column = order[count]
         else:
-            row, column = (last[left], last[left]) if left >= 0 else _choose_pivot(values, open_rows, last)
-        open_rows.discard(row)
+            row, column = (last[left], last[left]) if left >= 0 else rest.choose_pivot()
         inverse = 1 / symbols[row].pop(column)
-        number = values[row].pop(column) or 1.0
         multipliers = []
-        for below in sorted(i for i in open_rows if column in values[i]):
+        for below in rest.eliminate(row, column):
             multiplier = symbols[below].pop(column) * inverse
-            ratio = values[below].pop(column) / number
             multipliers.append((below, multiplier))
             for j, entry in symbols[row].items():
                 known = symbols[below].get(j)
                 symbols[below][j] = -multiplier * entry if known is None else known - multiplier * entry
-                values[below][j] = values[below].get(j, 0.0) - ratio * values[row][j]
-                terms[below][j] = max(terms[below].get(j, 0.0), abs(ratio) * terms[row][j])
-                if abs(values[below][j]) <= ROUNDING * terms[below][j]:
-                    values[below][j] = 0.0
         pivots.append((row, column))
         inverses.append(inverse)
         lower.append(tuple(multipliers))
         upper.append(tuple(symbols[row].items()))
     return SymbolicFactors(tuple(pivots), tuple(inverses), tuple(lower), tuple(upper))
+
+
+@dataclass(eq=False)
+class _Rest:
+    """Numbers of what is not eliminated yet, and the best pivot of each row in a queue: the first entry that still holds
+    is the best of all."""
+
+    rows: list[dict[int, float]]
+    terms: list[dict[int, float]]  # the largest that was added up in each number
+    columns: list[set[int]]  # rows that are open in each column
+    last: frozenset[int]
+    best: dict[int, _Candidate]
+    queue: list[_Candidate]
+
+    @classmethod
+    def begin(cls, pattern: ca.Sparsity, numbers: np.ndarray, last: Sequence[int]) -> "_Rest":
+        rows: list[dict[int, float]] = [{} for _ in numbers]
+        columns: list[set[int]] = [set() for _ in numbers]
+        for i, j in zip(*pattern.get_triplet(), strict=True):
+            rows[i][j] = float(numbers[i, j])
+            columns[j].add(i)
+        terms = [{j: abs(value) for j, value in row.items()} for row in rows]
+        rest = cls(rows, terms, columns, frozenset(last), {}, [])
+        rest._rate(range(len(rows)))
+        return rest
+
+    def choose_pivot(self) -> tuple[int, int]:
+        """The entry with the fewest fill-ins among those large enough in their row."""
+        while self.queue:
+            candidate = self.queue[0]
+            if self.best.get(candidate[2]) is candidate:
+                return candidate[2], candidate[3]
+            heapq.heappop(self.queue)
+        raise np.linalg.LinAlgError("the matrix is singular at the nominal point")
+
+    def eliminate(self, row: int, column: int) -> list[int]:
+        """Take a pivot's row and column out; the rows below that have it changed."""
+        pivot_row, pivot_terms = self.rows[row], self.terms[row]
+        self.best.pop(row, None)
+        for j in pivot_row:
+            self.columns[j].discard(row)
+        number = pivot_row.pop(column) or 1.0
+        changed = sorted(self.columns[column])
+        for below in changed:
+            values, terms = self.rows[below], self.terms[below]
+            ratio = values.pop(column) / number
+            for j, entry in pivot_row.items():
+                values[j] = values.get(j, 0.0) - ratio * entry
+                terms[j] = max(terms.get(j, 0.0), abs(ratio) * pivot_terms[j])
+                if abs(values[j]) <= ROUNDING * terms[j]:
+                    values[j] = 0.0
+                self.columns[j].add(below)
+        self._rate(set(changed).union(*(self.columns[j] for j in pivot_row)))
+        return changed
+
+    def _rate(self, rows: Iterable[int]) -> None:
+        """Find the best pivots of rows again."""
+        for i in rows:
+            if i not in self.last:
+                self._rate_row(i)
+
+    def _rate_row(self, i: int) -> None:
+        candidates = {j: abs(value) for j, value in self.rows[i].items() if j not in self.last}
+        largest = max(candidates.values(), default=0.0)
+        others = len(self.rows[i]) - 1
+        best = min(
+            (
+                (others * (len(self.columns[j]) - 1), -size / largest, i, j)
+                for j, size in candidates.items()
+                if size >= THRESHOLD * largest and size != 0.0
+            ),
+            default=None,
+        )
+        if best is None:
+            self.best.pop(i, None)
+        elif best != self.best.get(i):
+            self.best[i] = best
+            heapq.heappush(self.queue, best)
 
 
 def _suits(order: Sequence[tuple[int, int]], numbers: np.ndarray) -> bool:
@@ -139,21 +209,3 @@ def _choose_order(numbers: np.ndarray, last: Sequence[int]) -> list[tuple[int, i
                 values[below, column] = 0.0
         rows, columns = [r for r in rows if r != row], [c for c in columns if c != column]
     return [*order, *((place, place) for place in last)]
-
-
-def _choose_pivot(values: list[dict[int, float]], open_rows: set[int], last: Sequence[int]) -> tuple[int, int]:
-    """The entry with the fewest fill-ins among those large enough in their row."""
-    in_column: dict[int, int] = {}
-    for i in open_rows:
-        for j in values[i]:
-            in_column[j] = in_column.get(j, 0) + 1
-    best: tuple[float, float, int, int] | None = None
-    for i in sorted(open_rows.difference(last)):
-        largest = max((abs(value) for j, value in values[i].items() if j not in last), default=0.0)
-        for j, value in values[i].items():
-            if abs(value) >= THRESHOLD * largest and value != 0.0 and j not in last:
-                candidate = ((len(values[i]) - 1) * (in_column[j] - 1), -abs(value) / largest, i, j)
-                best = candidate if best is None else min(best, candidate)
-    if best is None:
-        raise np.linalg.LinAlgError("the matrix is singular at the nominal point")
-    return best[2], best[3]

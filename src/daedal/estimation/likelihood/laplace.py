@@ -126,7 +126,11 @@ class LaplaceObjective:
         """What was approximated, and where that is doubtful."""
         lined = self.lined[0]
         how = f"the likelihood is Laplace's approximation around the most probable path ({lined.method}, steps of "
-        return (f"{how}{lined.longest:.3g}){JUDGE_IT * self.alone}", *self.list_doubts(), *self._doubt_kinks(evaluation.point))
+        return (
+            f"{how}{lined.longest:.3g}){JUDGE_IT * self.alone}",
+            *self.list_doubts(),
+            *self._doubt_kinks(evaluation.point),
+        )
 
     def _doubt_kinks(self, point: np.ndarray) -> list[str]:
         """Where a path crosses the kink of a formula it has no derivatives."""

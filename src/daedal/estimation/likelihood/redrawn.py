@@ -14,8 +14,9 @@ is an equation without bias, whatever ℓ is (indirect inference, with ℓ in th
 keep their random numbers while φ moves, which makes ḡ smooth. With B the
 derivative of the mean of g(φ; y_r(φ')) by φ' at φ, the estimate has the errors B⁻¹ cov g B⁻¹, and R⁻¹ times that from
 the records, which is told apart as Monte-Carlo error. (y = w + 0.3 w² + e, 100 samples: the standard deviation of w is
-1.041 by ℓ, 1.099 so, 1.104 by quadrature; at 1.1 the error is 0.160 so, 0.157 ± 0.014 by scores from quadrature. B of
-the data themselves would not do: by chance it may be a third larger, and cov g is not.)
+1.041 by ℓ, 1.099 so, 1.104 by quadrature; at 1.1 the error is 0.134 ± 0.004 by 640 records, and 0.1354 ± 0.0006 is that
+of maximum likelihood, by quadrature. Sets of 40 records told 0.119, 0.132, 0.145 and 0.140, their union 0.134: so many
+tell errors. B of the data themselves would not do: by chance it may be a third larger, and cov g is not.)
 
 C. Gouriéroux, A. Monfort, E. Renault, Indirect inference, J. Appl. Econometrics 8 (1993) S85–S118.
 """

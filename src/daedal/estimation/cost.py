@@ -48,6 +48,9 @@ class Cost:
     log_posterior
         `loglik` plus the logarithm of the prior densities of the free parameters, not divided by the probability of
         the data. Densities are those of the parameters themselves: a fit maximises that of log θ for a LogNormal prior.
+    notes
+        What to know of the criterion there: what a fit says before its search, and with `Likelihood()` of a nonlinear
+        model that Laplace's approximation was taken without the judgement that ends a fit.
     failure
         Why the model could not be simulated; then the value is infinite, and the logarithms are −∞.
 
@@ -73,6 +76,7 @@ class Cost:
     loglik: float | None = None
     log_posterior: float | None = None
     monte_carlo_error: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self._list_lines())
@@ -88,7 +92,7 @@ class Cost:
         if self.names:
             rows = [[name, f"{slope:.5g}"] for name, slope in zip(self.names, self.gradient, strict=True)]
             lines += align_columns([["", "gradient"], *rows])
-        return lines
+        return [*lines, *(f"  {note}" for note in self.notes)]
 
     def _repr_html_(self) -> str:
         return write_html(self._list_lines())
@@ -244,4 +248,5 @@ def _convert(evaluation: Evaluation, objective: Objective) -> Cost:
         loglik=loglik,
         monte_carlo_error=evaluation.monte_carlo_error if evaluation.ok else np.nan,
         log_posterior=None if loglik is None else loglik + sum_log_densities(model, space, evaluation.point),
+        notes=objective.capabilities.notes,
     )

@@ -199,7 +199,7 @@ def profile(fit: Fit, names: Iterable[Any] | None = None, *, level: float = 0.95
     missing = [name for name in chosen if name not in curves]
     status = _describe_interrupt(cut, missing) if cut or missing else FINISHED
     units = FrozenMapping({name: fit[name].unit for name in curves if fit[name].unit})
-    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(fit, curves)), units)
+    return Profile(fit.model.name, level, FrozenMapping(curves), status, tuple(_list_notes(shared, curves)), units)
 
 
 def _describe_interrupt(cut: list[str], missing: list[str]) -> Status:
@@ -209,8 +209,9 @@ def _describe_interrupt(cut: list[str], missing: list[str]) -> Status:
     return Status(False, f"The profile was interrupted{within}{before}.", "Run it again to finish.", interrupted=True)
 
 
-def _list_notes(fit: Fit, curves: Mapping[str, ProfileCurve]) -> list[str]:
-    notes = []
+def _list_notes(shared: Ground, curves: Mapping[str, ProfileCurve]) -> list[str]:
+    fit = shared.fit
+    notes = [note for note in shared.objective.capabilities.notes if note not in fit.notes]
     lower = [name for name, curve in curves.items() if curve.cost.min() < -BETTER * curve.threshold]
     if lower:
         best = min((curves[name] for name in lower), key=lambda curve: curve.cost.min())

@@ -8,6 +8,7 @@ import pytest
 import daedal as dd
 from batteries.quadrature import SEEN, draw_seen, make_seen
 from daedal import der
+from daedal.estimation import match_fit, restore_objective
 from daedal.estimation.likelihood.danger import UNSTABLE, Danger, find_danger
 from daedal.estimation.likelihood.referee import Gap, judge_gaps, judge_score
 from daedal.estimation.problem import Problem, make_coordinates
@@ -41,6 +42,17 @@ def test_particles_agree_with_laplace_on_a_smooth_model_and_nothing_changes():
     assert dict(auto.params) == dict(laplace.params)
     assert any("Likelihood was chosen: the model is not linear" in note for note in auto.notes)
     assert any("judged at the estimate: particles would move" in note for note in auto.notes)
+    assert not any("nothing has judged it" in note for note in auto.notes)
+
+
+def test_what_a_fit_ended_with_goes_on_after_it():
+    """Whatever a referee would say at the estimate of another method."""
+    model = replace(SPRING, measurement_noise={"position": 0.2})
+    fit = dd.fit(model, draw(model, TIMES[:20]), free=["d"], criterion=dd.Likelihood(particles=200), rng=0)
+    for averaged in (None, ("particles", 200)):
+        restored = restore_objective(match_fit(replace(fit, averaged=averaged)))
+        assert restored.capabilities.averaged == averaged
+        assert restored(fit.point).ok
 
 
 def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatch):

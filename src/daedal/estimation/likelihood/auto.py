@@ -28,7 +28,7 @@ from daedal.estimation.likelihood.guided import measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
 from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective, refuse_too_many
-from daedal.estimation.likelihood.redrawn import RECORDS, CorrectedObjective, draw_scores
+from daedal.estimation.likelihood.redrawn import RECORDED, RECORDS, CorrectedObjective, draw_scores, tilt
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_records, judge_score, list_sides
 from daedal.estimation.problem import Problem
 from daedal.filtering import InitialCondition
@@ -41,6 +41,7 @@ SURE = 3.0  # standard deviations of the Monte-Carlo error
 JUDGE = 0  # seed of the referee
 MOST_RECORDS = 160  # that judge
 LONG = 10_000  # steps of one, beyond which they would take minutes
+UNJUDGED = "this is Laplace's approximation, which only a fit judges, and replaces where it is biased"
 LED = "particles went on from where moments led, and follow the data there"
 
 
@@ -160,7 +161,13 @@ class AutoObjective:
     @property
     def capabilities(self) -> Capabilities:
         """Those of Laplace's objective, and what the referee says."""
-        return replace(self.laplace.capabilities, remarks=self._list_remarks, choose_steps=self.choose_steps)
+        return replace(
+            self.laplace.capabilities,
+            remarks=self._list_remarks,
+            choose_steps=self.choose_steps,
+            resume=self.resume,
+            finish=self.finish,
+        )
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         return self.laplace(point)
@@ -182,6 +189,18 @@ class AutoObjective:
         if self.particles is None or verdict.gap is None:
             return CorrectedObjective(self.laplace, f"put right by method='auto': {reason}")
         return _fall_back(self.particles, reason).finish(evaluation)
+
+    def resume(self, averaged: str, point: np.ndarray) -> Objective:
+        """What a fit ended with after the referee had found Laplace's approximation biased."""
+        if averaged != RECORDED:
+            return self if self.particles is None else self.particles
+        if not point.size:  # it predicts as Laplace's does
+            return self.laplace
+        return CorrectedObjective(self.laplace, "") if self.problem.elsewhere else tilt(self.laplace, point)
+
+    def finish(self, _evaluation: Evaluation, /) -> LaplaceObjective:
+        """Nothing is judged where nothing is minimised."""
+        return replace(self.laplace, said=(UNJUDGED,))
 
     @property
     def _judged(self) -> Problem:

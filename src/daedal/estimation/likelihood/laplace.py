@@ -48,6 +48,7 @@ from daedal.filtering import (
 )
 from daedal.models import as_tuple
 
+JUDGE_IT = "; nothing has judged it: method='auto' does"
 FEW = 3  # different steps that are told
 LANES = 200  # paths whose mean and scatter are what a simulation says
 APART = 0.5  # standard errors to either side, at which gradients are compared
@@ -99,6 +100,8 @@ class LaplaceObjective:
     lined: tuple[LinedUp, ...]
     condition: InitialCondition
     memory: _Memory = field(default_factory=_Memory)
+    alone: bool = False  # nothing judges it
+    said: tuple[str, ...] = ()  # notes of whoever made it
 
     @property
     def capabilities(self) -> Capabilities:
@@ -117,13 +120,17 @@ class LaplaceObjective:
     def notes(self) -> tuple[str, ...]:
         """What is open at the start."""
         opened = [lined.opened for lined in self.lined]
-        return tuple(describe_open(opened, self.experiments, diffuse=self.condition.open == "diffuse"))
+        return (*self.said, *describe_open(opened, self.experiments, diffuse=self.condition.open == "diffuse"))
 
     def list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         """What was approximated, and where that is doubtful."""
         lined = self.lined[0]
         how = f"the likelihood is Laplace's approximation around the most probable path ({lined.method}, steps of "
-        return (f"{how}{lined.longest:.3g})", *self.list_doubts(), *self._doubt_kinks(evaluation.point))
+        return (
+            f"{how}{lined.longest:.3g}){JUDGE_IT * self.alone}",
+            *self.list_doubts(),
+            *self._doubt_kinks(evaluation.point),
+        )
 
     def _doubt_kinks(self, point: np.ndarray) -> list[str]:
         """Where a path crosses the kink of a formula it has no derivatives."""

@@ -5,7 +5,7 @@ model is that of its method, by the table at the end.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -122,7 +122,7 @@ def _make_exact(problem: Problem, chosen: Likelihood) -> Objective:
 
 def _make_laplace(problem: Problem, chosen: Likelihood) -> Objective:
     condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
-    return make_laplace_objective(problem, condition, kinks=True)
+    return replace(make_laplace_objective(problem, condition, kinks=True), alone=True)
 
 
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.

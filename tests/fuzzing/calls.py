@@ -371,6 +371,7 @@ CALLS: dict[str, Call] = {
             "measurement_noise": {"y": 0.1},
             "origin": None,
             "units": {"y": "m"},
+            "preparation": ["Two outliers were removed."],
         },
     ),
     "Dataset[]": of(make_data, "__getitem__", lambda: {"name": "y"}),

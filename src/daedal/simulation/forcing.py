@@ -18,6 +18,7 @@ from daedal.symbolic import Delayed, find_operator, jet, list_symbols
 from daedal.systems import System
 
 LOOKS = 8  # at everything between start and end, to see how large it becomes
+SOUNDING = 0.4  # of a piece of an input
 MOST_SETS = 8  # of parameters, at whose values features of time are looked for
 
 
@@ -65,12 +66,15 @@ class Forcing:
         return sorted(t for t in times.union(self.features, self.bends) if self.start < t < self.end)
 
     @cached_property
-    def knots(self) -> np.ndarray:
-        """Times strictly between start and end at which an input goes on as another polynomial, without a jump."""
-        signals = [track[0] for track in self.tracks if track]
-        knots = [signal.jumps(signal.derivatives) for signal in signals if signal.derivatives]
-        times = np.unique(np.concatenate([np.zeros(0), *knots]))
-        return times[(times > self.start) & (times < self.end)]
+    def soundings(self) -> np.ndarray:
+        """A time within every piece of an input that moves, beside its middle, where it may pass zero."""
+        times = [np.zeros(0)]
+        for signal in {id(track[0]): track[0] for track in self.tracks if track}.values():
+            breaks, coefficients = signal.pieces()
+            moving = np.any(coefficients[1:] != 0.0, axis=0)
+            times.append((breaks[:-1] + SOUNDING * np.diff(breaks))[moving])
+        joined = np.unique(np.concatenate(times))
+        return joined[(joined > self.start) & (joined < self.end)]
 
     @cached_property
     def _held(self) -> tuple[list[int], np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple, final
 
-from daedal.errors import RefusalError, StudyError, tell_reason
+from daedal.errors import DaedalError, StudyError, tell_reason
 from daedal.files import resolve
 
 CONVERGED, STOPPED, FAILED, DIED = "converged", "stopped", "failed", "died"  # how a run ended
@@ -134,11 +134,11 @@ def _run_safely(make: Make, number: int) -> Row:
     try:
         with _keep_quiet():
             row = make(number)
-    except RefusalError as error:
-        row = Row(number, FAILED, str(error))
     except (MemoryError, OSError) as error:  # of the machine, not of the run
         told = ": ".join(filter(None, (type(error).__name__, str(error))))
         row = Row(number, DIED, f"{told}. The same call tries it again.")
+    except DaedalError as error:
+        row = Row(number, FAILED, str(error))
     except Exception as error:  # of a criterion or kind of the user's
         row = Row(number, FAILED, f"{type(error).__name__}: {error}")
     return row._replace(seconds=perf_counter() - begin, host=socket.gethostname())

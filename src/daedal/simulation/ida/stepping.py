@@ -94,7 +94,7 @@ class Stepper:
     def enter(self, first: float, last: float) -> None:
         """Begin a stretch without jumps, and its clock."""
         self.origin, self.segment = first, self.forcing.make_segment(first, last)
-        self._passed = int(np.searchsorted(self.forcing.knots, first, side="right"))
+        self._passed = int(np.searchsorted(self.forcing.soundings, first, side="right"))
 
     def start(self, x: np.ndarray, top: np.ndarray) -> None:
         """Integrate from the first instant of the stretch on."""
@@ -115,19 +115,19 @@ class Stepper:
     def advance(self, time: float, last: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """States and tops at `time`, or at a root before it.
 
-        Nothing but the time tells where an input goes on otherwise: a step ends there, lest it goes over a pulse.
+        Nothing but the time tells how an input goes on: no step goes over all of a piece, lest it misses a pulse.
         """
-        knots = self.forcing.knots
-        while self._passed < knots.size and knots[self._passed] < time:
-            x, top = self._advance(float(knots[self._passed]), float(knots[self._passed]), x, top)
+        soundings = self.forcing.soundings
+        while self._passed < soundings.size and soundings[self._passed] < time:
+            x, top = self._advance(float(soundings[self._passed]), float(soundings[self._passed]), x, top)
             if self.stopped or self.roots.any():
                 return x, top
             self._passed += 1
-        stop = min(last, float(knots[self._passed])) if self._passed < knots.size else last
+        stop = min(last, float(soundings[self._passed])) if self._passed < soundings.size else last
         return self._advance(time, stop, x, top)
 
     def _advance(self, time: float, stop: float, x: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same without a knot on the way, and never beyond `stop`."""
+        """The same, and never beyond `stop`."""
         enough = STALLED * (self.forcing.end - self.forcing.start)
         before, stalled, known = self.time, 0, x.size + top.size
         passed, crawling = before, 0

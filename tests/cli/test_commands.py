@@ -556,6 +556,9 @@ def test_a_new_project_reads_its_file_twice_at_most(tmp_path, monkeypatch, capsy
         ("sep=;\n", "does not name two columns.\nLine 2 seems to"),
         ("t u y\n", "does not name two columns.\nLine 2 seems to"),
         ("t;y;y\n0;1;2\n", "names 'y' more than once.\nGive each column its own name."),
+        pytest.param(
+            f"t;{'y' * 200_000}\n", "does not name two columns.\nLine 2 seems to", id="a field longer than csv takes"
+        ),
     ],
 )
 def test_a_first_line_that_names_no_columns(above, sentence, tmp_path, monkeypatch, capsys):

@@ -112,7 +112,10 @@ def _find_delimiter(line: str) -> str:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    return [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
+    try:
+        return [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:  # of a field without an end
+        return [line]
 
 
 def _read_table(path: Path) -> Columns:

@@ -242,6 +242,17 @@ def test_a_start_that_no_sample_shows_has_one_stage():
     assert objective.refine(objective(fitted.point)) is None
 
 
+def test_a_minimum_that_still_moves_is_told():
+    runs = make_runs(5, 8, noise=0.3, seed=9)
+    fitted = dd.fit(make_lag(), runs, free=["T"])
+    objective = fitted.criterion.objective(match_fit(fitted).problem)
+    settled = objective.refine(objective(fitted.point))
+    told = [settled.capabilities.remarks(settled(point)) for point in (fitted.point, fitted.point + 0.5)]
+    assert told[0] == ()
+    assert "did not settle" in told[1][0]
+    assert not any("did not settle" in note for note in fitted.notes)
+
+
 def test_laplace_tells_that_its_flat_prior_pulls():
     bent = replace(make_lag(), equations={"rate": T * dd.der(x) == u + w - x - 0.01 * x**3})
     fitted = dd.fit(bent, make_runs(8, 6), free=["c"], criterion=dd.Likelihood(method="laplace"))

@@ -47,6 +47,10 @@ from daedal.models import as_tuple
 
 EXACT = "none: linear equations are exact from sample to sample"
 
+UNSETTLED = (
+    "what is taken out for starts that are open did not settle, so that estimates may be off by standard errors: "
+    "declare starts (initial), or compare Likelihood(initial='free')"
+)
 NEAR = 0.01  # standard errors by which the minimum may move with the reference
 HIDDEN = 1e-16  # share of information that is rounding once open starts have taken theirs
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -91,7 +95,12 @@ class LikelihoodObjective:
         """Nothing is simulated: the filter is exact."""
         finish = self.refer_again if self.adjusted else None
         return Capabilities(
-            notes=self.notes, finish=finish, predict=self.predict, foresee=self.foresee, steps=(EXACT, None)
+            notes=self.notes,
+            remarks=self.list_remarks,
+            finish=finish,
+            predict=self.predict,
+            foresee=self.foresee,
+            steps=(EXACT, None),
         )
 
     @property
@@ -106,6 +115,10 @@ class LikelihoodObjective:
                 "Likelihood(initial='diffuse') does not"
             )
         return (*notes, *opened)
+
+    def list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
+        """Where stages ended before the minimum stayed where it was."""
+        return (UNSETTLED,) if any(self.references) and not self._is_near(evaluation) else ()
 
     def refine(self, evaluation: Evaluation, /) -> "LikelihoodObjective | None":
         """Refers to the minimum, until it does not move; there is one stage where no start is open, or none is seen."""

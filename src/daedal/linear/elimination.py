@@ -94,8 +94,10 @@ def _factorize(
 
 @dataclass(eq=False)
 class _Rest:
-    """Numbers of what is not eliminated yet, and the best pivot of each row in a queue: the first entry that still holds
-    is the best of all."""
+    """Numbers of what is not eliminated yet, and the best pivot of each row in a queue.
+
+    The first entry that still holds is the best of all.
+    """
 
     rows: list[dict[int, float]]
     terms: list[dict[int, float]]  # the largest that was added up in each number

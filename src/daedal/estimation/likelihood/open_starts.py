@@ -36,7 +36,10 @@ from daedal.linear import Dual
 MANY = 0.05  # open values for each sample, from which on a flat prior is worth a word
 FLAT, ESTIMATED = "unknown, with a flat prior", "estimated too"
 LARGEST_GAIN = 1.0  # τ for each open value: of log L, by which no point may profit
-MOST = 2e7  # numbers in the covariances of all events: beyond, samples are so many that b does not matter
+MOST = 2e7  # numbers in the covariances of all events: beyond, samples are so many that a start does not matter
+GROWN = (
+    30.0  # times: what the second half of the samples sees of a start, beside the first, where an unstable plant grows
+)
 
 
 class OpenColumns:
@@ -90,17 +93,21 @@ def make_reference(
     *,
     tilted: bool,
 ) -> Reference | None:
-    """At what an experiment is evaluated at; None where nothing is open, or X is too large for a number."""
+    """At what an experiment is evaluated at; None where nothing is open, and where the flat prior has to do.
+
+    That is where samples are very many, and where X grows: a plant is unstable, and samples that a controller feeds
+    back are not y ~ N(μ + X δ, Ω) given the inputs.
+    """
     kept, experiment = list(innovated.opened.kept), seen.experiments[number]
-    if not kept:
+    if not kept or experiment.readings.line.events.row.size * len(evolution.A.value) ** 2 > MOST:
         return None
     X = seen.at(number, evolution, at)[:, kept]
-    if not _is_finite(X):
+    if not _is_finite(X) or _is_growing(X.value):
         return None
     weights = 1.0 / innovated.s.value
     shown = measure_shown(X, weights)
     tilt = np.zeros(len(X.slopes))
-    if tilted and experiment.readings.line.events.row.size * len(evolution.A.value) ** 2 <= MOST:
+    if tilted:
         weighed = experiment.weigh_open(evolution, at)[:, kept]
         tilt = (
             np.einsum("ik,dik->d", weighed @ innovated.opened.covariance[np.ix_(kept, kept)], X.slopes) - shown.slopes
@@ -110,6 +117,12 @@ def make_reference(
 
 def _is_finite(X: Dual) -> bool:
     return bool(np.isfinite(X.value).all() and np.isfinite(X.slopes).all())
+
+
+def _is_growing(X: np.ndarray) -> bool:
+    """Whether later samples see far more of a value at the start than earlier ones."""
+    early, late = (np.abs(half).max(axis=0, initial=0.0) for half in np.array_split(X, 2))
+    return bool(np.any((late > GROWN * early) & (early > 0.0)))
 
 
 def tell_open(opened: Sequence[Sequence[str]], how: str) -> list[str]:

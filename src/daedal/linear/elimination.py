@@ -24,7 +24,7 @@ VANISHING = 1e-9  # of the largest entry of its row: what is no pivot
 ROUNDING = 1e-13  # of the terms that were added up: a sum as small as this is zero and no pivot
 ROOMY = 50_000  # products for which there is room on every machine
 BYTES = 2000.0  # that a product takes until it is compiled, about: it is subtracted from something
-SECONDS = 3e-4  # the same in time
+SECONDS = 4e-4  # the same in time
 
 _Candidate = tuple[int, float, int, int]  # fill-ins, minus the share of the largest in its row, row and column
 

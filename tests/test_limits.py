@@ -132,6 +132,13 @@ def test_a_model_of_too_many_equations(monkeypatch):
     refuse(lambda: dd.build(cells), "Building model 'cells' of 20 equations, 2.1e+04 operations, needs about", "Divide")
 
 
+def test_large_linear_models_are_said_to_take_long(monkeypatch, caplog):
+    monkeypatch.setattr("daedal.filtering.evolution.SECONDS", 1.0)
+    dd.evaluate(make_lag(measurement_noise={"x": 0.1}), make_data(), free=["k"], criterion=dd.Likelihood())
+    told = "One evaluation of model 'lag' with 1 variable will take about"
+    assert {record.getMessage()[: len(told)] for record in caplog.records} == {told}  # values, then slopes
+
+
 def test_many_realizations_in_a_fit():
     criterion = dd.SimulationPEM(realizations=10**6)
     work = lambda: dd.fit(make_lag(), make_data(100_000), free=["k"], criterion=criterion)  # noqa: E731

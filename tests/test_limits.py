@@ -117,6 +117,28 @@ def test_code_that_is_too_large_to_compile(monkeypatch):
     assert dd.simulate(make_lag(), TIMES).solver.startswith("IDA")
 
 
+def test_a_model_of_too_many_equations(monkeypatch):
+    """Dense matrices of all of them are counted before any is made."""
+    monkeypatch.setattr("daedal.systems.system.ROOMY", 10)
+    monkeypatch.setattr(memory, "find_available", lambda: 1e3)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    xs = [symbol for i in range(20) for symbol in dd.symbols(f"x{i}")]
+    cells = dd.Model(
+        name="cells",
+        equations={f"cell {i}": der(x) == -k * x for i, x in enumerate(xs)},
+        unknowns=xs,
+        parameters={k: 1.0},
+    )
+    refuse(lambda: dd.build(cells), "Building model 'cells' of 20 equations, 2.1e+04 operations, needs about", "Divide")
+
+
+def test_large_linear_models_are_said_to_take_long(monkeypatch, caplog):
+    monkeypatch.setattr("daedal.filtering.evolution.SECONDS", 1.0)
+    dd.evaluate(make_lag(measurement_noise={"x": 0.1}), make_data(), free=["k"], criterion=dd.Likelihood())
+    told = "One evaluation of model 'lag' with 1 variable will take about"
+    assert {record.getMessage()[: len(told)] for record in caplog.records} == {told}  # values, then slopes
+
+
 def test_many_realizations_in_a_fit():
     criterion = dd.SimulationPEM(realizations=10**6)
     work = lambda: dd.fit(make_lag(), make_data(100_000), free=["k"], criterion=criterion)  # noqa: E731

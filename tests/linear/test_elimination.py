@@ -4,6 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from daedal import memory
+from daedal.errors import OutOfMemoryError
+from daedal.linear import elimination
 from daedal.linear.elimination import factorize
 
 
@@ -120,3 +123,55 @@ def test_pivots_suit_several_values_whatever_the_unit_of_a_column(unit):
 
 def test_nothing_to_solve():
     assert factorize(ca.SX(0, 0), np.zeros((0, 0))).solve(ca.SX(0, 1)).shape == (0, 1)
+
+
+def choose_by_looking_at_all(matrix):
+    """Markowitz: each time, of all entries that are left and large enough, the one with the fewest fill-ins."""
+    rest, rows, columns, order = matrix.copy(), set(range(len(matrix))), set(range(len(matrix))), []
+    filled = matrix != 0.0
+    while rows:
+        candidates = []
+        for i in rows:
+            largest = max(abs(rest[i, j]) for j in columns)
+            for j in columns:
+                if filled[i, j] and abs(rest[i, j]) >= 0.1 * largest and rest[i, j] != 0.0:
+                    fill = (sum(filled[i, k] for k in columns) - 1) * (sum(filled[k, j] for k in rows) - 1)
+                    candidates.append((fill, -abs(rest[i, j]) / largest, i, j))
+        _, _, row, column = min(candidates)
+        order.append((row, column))
+        rows.remove(row)
+        columns.remove(column)
+        for i in rows:
+            if filled[i, column]:
+                rest[i] -= rest[i, column] / rest[row, column] * rest[row]
+                filled[i] |= filled[row]
+    return order
+
+
+@pytest.mark.parametrize("density", [0.1, 0.3, 1.0])
+def test_pivots_are_those_with_the_fewest_fill_ins_of_all(density):
+    for seed in range(5):
+        matrix = sparse(np.random.default_rng([seed, int(10 * density)]), 12, density)
+        symbols, _ = on_symbols(matrix)
+        assert list(factorize(symbols, matrix).pivots) == choose_by_looking_at_all(matrix)
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_products_are_counted_before_code_is_written(monkeypatch, density):
+    """Those that are written afterwards; a full matrix of n unknowns has (n − 1) n (2n − 1) / 6."""
+    matrix = sparse(np.random.default_rng(3), 20, density)
+    symbols, _ = on_symbols(matrix)
+    counted = []
+    monkeypatch.setattr(elimination, "_check_room", lambda size, products: counted.append((size, products)))
+    factors = factorize(symbols, matrix)
+    products = sum(len(below) * len(right) for below, right in zip(factors.lower, factors.upper, strict=True))
+    assert counted == [(20, products)]
+    if density == 1.0:
+        assert products == 19 * 20 * 39 // 6
+
+
+def test_too_many_products_are_refused_before_code_is_written(monkeypatch):
+    monkeypatch.setattr(memory, "find_available", lambda: float(1 << 30))
+    matrix = np.random.default_rng(0).normal(size=(150, 150)) + 20.0 * np.eye(150)
+    with pytest.raises(OutOfMemoryError, match=r"eliminates 150 unknowns, 1.1e\+06 products, needs about .* GiB"):
+        factorize(ca.SX.sym("a", 150, 150), matrix)

@@ -34,6 +34,7 @@ from daedal.symbolic import (
     list_symbols,
     name_derivative,
     stack_symbols,
+    write_jacobian,
 )
 
 SIMULATE = "Simulate the model, or estimate it with OutputError() or SimulationPEM()."
@@ -215,8 +216,8 @@ def _make_form(model: Model, outputs: Mapping[str, Expression], reduced: bool, f
     residual = ca.vertcat(*rows.values())
     everything = ca.vertcat(dZ, Z, u, w)
     matrices = (
-        ca.jacobian(residual, dZ),
-        -ca.jacobian(residual, Z),
+        write_jacobian(residual, dZ),
+        -write_jacobian(residual, Z),
         -ca.jacobian(residual, u),
         -ca.jacobian(residual, w),
         -ca.substitute(residual, everything, ca.SX.zeros(everything.shape[0], 1)),

@@ -34,10 +34,12 @@ from daedal.linear import (
 )
 from daedal.memory import check_memory
 from daedal.models import Model
+from daedal.progress import announce
 from daedal.symbolic import Expression, list_symbols
 
 MATRICES_HELD, MATRICES_MOVED = 25, 15  # of the size of the pencil held at once, and more for each free parameter
 PRODUCTS = 60  # of such matrices
+SECONDS = 1e-10  # that an operation of them takes, about
 LEADING = 0.1  # share of a null vector, relative to its largest, from which a name takes part
 NEGLIGIBLE = 1e-12  # of the natural size of an entry, in balanced units: rounding
 
@@ -148,6 +150,8 @@ class StochasticModel:
         )
         remedy = "Free fewer parameters, divide the model into fewer cells, or take OutputError() or SimulationPEM()."
         check_memory(needed, subject, remedy)
+        work = f"One evaluation of model '{self.model.name}' with {counted(size, 'variable')}"
+        announce(work, SECONDS * operations, "fewer cells, or fewer free parameters, take less")
 
     def _check_finite(self, matrices: Mapping[str, Dual], point: Point) -> None:
         """A root of a negative number, or a division by zero, is said before it spoils a decomposition."""

@@ -15,10 +15,16 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daedal.memory import check_memory
+from daedal.progress import announce
+
 THRESHOLD = 0.1  # of the largest entry in a row: what a pivot must have
 POOR = 1e-6  # the same for one that shall suit several values of a matrix where no better one is left
 VANISHING = 1e-9  # of the largest entry of its row: what is no pivot
 ROUNDING = 1e-13  # of the terms that were added up: a sum as small as this is zero and no pivot
+ROOMY = 50_000  # products for which there is room on every machine
+BYTES = 2000.0  # that a product takes until it is compiled, about: it is subtracted from something
+SECONDS = 4e-4  # the same in time
 
 _Candidate = tuple[int, float, int, int]  # fill-ins, minus the share of the largest in its row, row and column
 
@@ -65,21 +71,14 @@ def _factorize(
     matrix: ca.SX, numbers: np.ndarray, last: Sequence[int], order: Sequence[tuple[int, int]] | None = None
 ) -> SymbolicFactors:
     """Factors with pivots in a given order, or in one that suits the numbers."""
-    size = matrix.shape[0]
-    symbols: list[dict[int, ca.SX]] = [{} for _ in range(size)]
-    rest = _Rest.begin(matrix.sparsity(), numbers, last)
+    symbols: list[dict[int, ca.SX]] = [{} for _ in numbers]
     for i, j in zip(*matrix.sparsity().get_triplet(), strict=True):
         symbols[i][j] = matrix[i, j]
     pivots, inverses, lower, upper = [], [], [], []
-    for count in range(size):
-        left = count - (size - len(last))
-        if order is not None:
-            row, column = order[count]
-        else:
-            row, column = (last[left], last[left]) if left >= 0 else rest.choose_pivot()
+    for row, column, changed in _eliminate(_Rest.begin(matrix.sparsity(), numbers, last), last, order):
         inverse = 1 / symbols[row].pop(column)
         multipliers = []
-        for below in rest.eliminate(row, column):
+        for below in changed:
             multiplier = symbols[below].pop(column) * inverse
             multipliers.append((below, multiplier))
             for j, entry in symbols[row].items():
@@ -92,11 +91,45 @@ def _factorize(
     return SymbolicFactors(tuple(pivots), tuple(inverses), tuple(lower), tuple(upper))
 
 
+def _eliminate(
+    rest: "_Rest", last: Sequence[int], order: Sequence[tuple[int, int]] | None
+) -> list[tuple[int, int, list[int]]]:
+    """Rows and columns of pivots, and the rows that each changes: on numbers alone, before code is written for any.
+
+    Code that is too large is refused here, at the latest as soon as what is left is full.
+    """
+    size, products, steps, checked = len(rest.rows), 0, [], False
+    for count in range(size):
+        if not checked and rest.is_full(size - count):
+            _check_room(size, products + sum(left * left for left in range(size - count)))
+            checked = True
+        left = count - (size - len(last))
+        if order is not None:
+            row, column = order[count]
+        else:
+            row, column = (last[left], last[left]) if left >= 0 else rest.choose_pivot()
+        changed = rest.eliminate(row, column)
+        products += len(changed) * len(rest.rows[row])
+        steps.append((row, column, changed))
+    return steps
+
+
+def _check_room(size: int, products: int) -> None:
+    """Refuse what has no room, and tell what takes long."""
+    if products > ROOMY:
+        subject = f"Writing code that eliminates {size} unknowns, {products:.1e} products,"
+        check_memory(
+            BYTES * products, subject, "Divide the model, or simulate with solver=IDA(), which eliminates numbers."
+        )
+        remedy = "solver=IDA() needs none of it"
+        announce(f"Writing and compiling code that eliminates {size} unknowns", SECONDS * products, remedy)
+
+
 @dataclass(eq=False)
 class _Rest:
     """Numbers of what is not eliminated yet, and the best pivot of each row in a queue.
 
-    The first entry that still holds is the best of all.
+    Of the queue, the first entry that is still the best of its row is the best of all.
     """
 
     rows: list[dict[int, float]]
@@ -105,6 +138,7 @@ class _Rest:
     last: frozenset[int]
     best: dict[int, _Candidate]
     queue: list[_Candidate]
+    count: int  # of entries
 
     @classmethod
     def begin(cls, pattern: ca.Sparsity, numbers: np.ndarray, last: Sequence[int]) -> "_Rest":
@@ -114,9 +148,13 @@ class _Rest:
             rows[i][j] = float(numbers[i, j])
             columns[j].add(i)
         terms = [{j: abs(value) for j, value in row.items()} for row in rows]
-        rest = cls(rows, terms, columns, frozenset(last), {}, [])
+        rest = cls(rows, terms, columns, frozenset(last), {}, [], pattern.nnz())
         rest._rate(range(len(rows)))
         return rest
+
+    def is_full(self, left: int) -> bool:
+        """Whether every open row has an entry in every column that is left."""
+        return self.count == left * left
 
     def choose_pivot(self) -> tuple[int, int]:
         """The entry with the fewest fill-ins among those large enough in their row."""
@@ -133,10 +171,12 @@ class _Rest:
         self.best.pop(row, None)
         for j in pivot_row:
             self.columns[j].discard(row)
+        self.count -= len(pivot_row)
         number = pivot_row.pop(column) or 1.0
         changed = sorted(self.columns[column])
         for below in changed:
             values, terms = self.rows[below], self.terms[below]
+            self.count -= len(values)
             ratio = values.pop(column) / number
             for j, entry in pivot_row.items():
                 values[j] = values.get(j, 0.0) - ratio * entry
@@ -144,6 +184,7 @@ class _Rest:
                 if abs(values[j]) <= ROUNDING * terms[j]:
                     values[j] = 0.0
                 self.columns[j].add(below)
+            self.count += len(values)
         self._rate(set(changed).union(*(self.columns[j] for j in pivot_row)))
         return changed
 

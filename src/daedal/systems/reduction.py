@@ -89,7 +89,7 @@ class Reduction:
     @cached_property
     def J(self) -> ca.SX:
         """∂top/∂T."""
-        return ca.jacobian(self.top, self.T)
+        return symbolic.write_jacobian(self.top, self.T)
 
     @cached_property
     def top_jacobian(self) -> ca.Function:
@@ -99,7 +99,7 @@ class Reduction:
     @cached_property
     def A(self) -> ca.SX:
         """∂G/∂X."""
-        return ca.jacobian(self.G, self.X)
+        return symbolic.write_jacobian(self.G, self.X)
 
     @cached_property
     def shift(self) -> ca.SX:

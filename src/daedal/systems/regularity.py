@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from daedal import linear
+from daedal.symbolic import BufferedFunction
 from daedal.systems.reduction import Reduction
 
 SINGULAR = 1e-11  # relative to the largest singular value of the scaled matrix
@@ -204,9 +205,7 @@ class Defect:
 def find_defect(reduction: Reduction, points: list[list[np.ndarray]]) -> Defect | None:
     """A smallest set of dependent rows of J, or None when J is regular somewhere."""
     defect = None
-
-    def evaluate(*point: np.ndarray) -> np.ndarray:
-        return reduction.top_jacobian(*point).full()
+    evaluate = BufferedFunction(reduction.top_jacobian).matrix
 
     for point in points:
         rank = find_rank(evaluate(*point), lambda point=point: [evaluate(*near) for near in scatter(point)])

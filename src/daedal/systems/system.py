@@ -27,7 +27,9 @@ from daedal.analysis import (
     substitute_aliases,
 )
 from daedal.errors import ModelError, StructureError, counted, interruptible, is_one_of, quoted, show
+from daedal.memory import check_memory
 from daedal.models import Model, evaluate_expressions, evaluate_parameters
+from daedal.progress import announce
 from daedal.symbolic import (
     CHOOSING,
     BufferedFunction,
@@ -41,6 +43,7 @@ from daedal.symbolic import (
     jet,
     list_symbols,
     stack_symbols,
+    write_jacobian,
 )
 from daedal.systems.reduction import DeclaredStart, Reduction, prolong
 from daedal.systems.regularity import find_defect, find_rank, find_reach, list_participants, scatter
@@ -52,6 +55,11 @@ HIGHEST_DELAYED = 6  # derivative of a delayed unknown beyond which a model is c
 EXACT = 0.02  # of a value: what counts of one that is exact but for its last digit, where others are off by hundreds
 USUAL = 10  # powers of two between which sizes count as one, when points are drawn at which equations are looked at
 REMEMBERED = 64  # reductions kept, most recently used last
+ROOMY = 1000  # equations for which there is room on every machine
+MATRICES = 9.0  # dense ones of all equations and unknowns that are held at a time
+FACTORISATIONS = 4.0  # of such matrices
+SECONDS = 5e-11  # that an operation of them takes, about
+DIVIDE, SHORTEN = "Divide the model, or describe it with fewer cells.", "a model of fewer cells takes less"
 
 _lock = Lock()
 _reductions: OrderedDict[str, tuple[Structure, Reduction]] = OrderedDict()
@@ -117,17 +125,11 @@ class System:
 
     def function(self, name: str) -> ca.Function:
         """A `casadi.Function` of (t, X, T, parameters, exogenous); see `SYSTEM_FUNCTIONS` for the names."""
-        if not is_one_of(name, SYSTEM_FUNCTIONS):
-            raise ModelError(f"A system has no function '{show(name, str)}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
         return _compile(self.reduction, name)
 
     def matrix(self, name: str, *arguments: Any) -> np.ndarray:
         """The value of that function, without the cost of CasADi's conversions."""
-        compiled = self.reduction.compiled
-        key = f"{name} in fixed memory"
-        if key not in compiled:
-            compiled[key] = BufferedFunction(self.function(name))
-        return compiled[key].matrix(*arguments)
+        return _evaluate(self.reduction, name, *arguments)
 
     def parameter_vector(self, values: Mapping[Any, float] | None = None) -> np.ndarray:
         """The parameters in the order of the functions' fourth argument; `values` override the model's."""
@@ -156,13 +158,13 @@ SYSTEM_FUNCTIONS = {
     "top_jacobian": lambda r: r.J,
     "derivative": lambda r: r.shift,
     "consistency": lambda r: ca.vertcat(r.G, r.top),
-    "consistency_jacobian": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(r.X, r.T)),
+    "consistency_jacobian": lambda r: write_jacobian(ca.vertcat(r.G, r.top), ca.vertcat(r.X, r.T)),
     "consistency_linearized": lambda r: ca.horzcat(
         SYSTEM_FUNCTIONS["consistency"](r),
         _estimate_sizes(SYSTEM_FUNCTIONS["consistency"](r)),
         SYSTEM_FUNCTIONS["consistency_jacobian"](r),
     ),
-    "consistency_gradient": lambda r: ca.jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
+    "consistency_gradient": lambda r: write_jacobian(ca.vertcat(r.G, r.top), ca.vertcat(*r.arguments[1:])),
     "observed": lambda r: ca.vertcat(*r.observed.values()),
     "observed_sizes": lambda r: _estimate_sizes(SYSTEM_FUNCTIONS["observed"](r)),
     "switches": lambda r: ca.vertcat(ca.SX(0, 1), *(s.function for s in (r.switching.switches if r.switching else ()))),
@@ -179,9 +181,19 @@ SYSTEM_FUNCTIONS = {
 
 def _compile(reduction: Reduction, name: str) -> ca.Function:
     """One of these functions, made once."""
+    if not is_one_of(name, SYSTEM_FUNCTIONS):
+        raise ModelError(f"A system has no function '{show(name, str)}'.", f"Known are {quoted(SYSTEM_FUNCTIONS)}.")
     if name not in reduction.compiled:
         reduction.compiled[name] = ca.Function(name, reduction.arguments, [SYSTEM_FUNCTIONS[name](reduction)])
     return reduction.compiled[name]
+
+
+def _evaluate(reduction: Reduction, name: str, *arguments: Any) -> np.ndarray:
+    """The value of one as a dense matrix: CasADi's own conversion makes lists of all zeros."""
+    key = f"{name} in fixed memory"
+    if key not in reduction.compiled:
+        reduction.compiled[key] = BufferedFunction(_compile(reduction, name))
+    return reduction.compiled[key].matrix(*arguments)
 
 
 def _estimate_sizes(functions: ca.SX, exact: Sequence[ca.SX] = ()) -> ca.SX:
@@ -191,7 +203,7 @@ def _estimate_sizes(functions: ca.SX, exact: Sequence[ca.SX] = ()) -> ca.SX:
         return ca.fabs(functions)
     weights = ca.DM([EXACT if symbol.name() in known else 1.0 for symbol in symbols])
     stacked = ca.vertcat(*symbols)
-    return ca.mtimes(ca.fabs(ca.jacobian(functions, stacked)), weights * ca.fabs(stacked)) + ca.fabs(functions)
+    return ca.mtimes(ca.fabs(write_jacobian(functions, stacked)), weights * ca.fabs(stacked)) + ca.fabs(functions)
 
 
 def _differentiate_along(r: Reduction, functions: ca.SX) -> ca.SX:
@@ -242,9 +254,10 @@ def _write_key(model: Model) -> str:
 
 def _reduce(model: Model, jumps_only: bool) -> tuple[Structure, Reduction]:
     """Signature method, then the numerical check, with a repair for each cancellation it finds."""
-    structure = analyze(model)
     typed = Equations.of(model)
     equations, aliases = eliminate_aliases(typed)
+    _check_room(model, len(equations.names))
+    structure = analyze(model)
     outputs = {name: expand(value.sx, typed.constants) for name, value in model.outputs.items()}
     wanted = {name: intern_symbol(name).sx for name in model.unknown_names} | outputs
     observed = {name: substitute_aliases(sx, aliases) for name, sx in wanted.items()}
@@ -281,6 +294,15 @@ def _reduce(model: Model, jumps_only: bool) -> tuple[Structure, Reduction]:
             systems.refuse_loops(model.name, reduction, points)
         reduction = systems.trace_definitions(reduction)
     return structure, reduction
+
+
+def _check_room(model: Model, equations: int) -> None:
+    """Refuse what is too large for dense matrices, and tell what takes long: ranks are judged by factors of them."""
+    if equations > ROOMY:
+        operations = FACTORISATIONS * 2.0 / 3.0 * equations**3
+        subject = f"Building model '{model.name}' of {equations} equations, {operations:.1e} operations,"
+        check_memory(MATRICES * 8.0 * equations**2, subject, DIVIDE)
+        announce(f"Building model '{model.name}' of {equations} equations", operations * SECONDS, SHORTEN)
 
 
 def _differentiates_jumps(model: Model) -> bool:
@@ -375,7 +397,7 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
         ]
         if modes := len(reduction.equations.modes):
             point[-1][-modes:] = np.sign(point[-1][-modes:])
-        if np.isfinite(reduction.top_jacobian(*point).full()).all():
+        if np.isfinite(_evaluate(reduction, "top_jacobian", *point)).all():
             points.append(point)
         if len(points) == count:
             break
@@ -384,7 +406,7 @@ def sample_points(model: Model, reduction: Reduction, vary_parameters: bool, cou
 
 def _find_unusual_reach(reduction: Reduction, point: Sequence[Any]) -> np.ndarray:
     """How large X and T are near a point where that is far from one, in any direction; one elsewhere."""
-    table = _compile(reduction, "consistency_linearized")(*point).full()
+    table = _evaluate(reduction, "consistency_linearized", *point)
     if not np.isfinite(table).all():
         return np.ones(len(point[1]) + len(point[2]))
     reach = find_reach(table[:, 2:], table[:, 1], np.concatenate(point[1:3]))

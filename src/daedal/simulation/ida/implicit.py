@@ -10,6 +10,7 @@ smaller its units U are. B is frozen in the Jacobian.
 
 import casadi as ca
 
+from daedal.symbolic import write_jacobian
 from daedal.systems import SYSTEM_FUNCTIONS, Reduction
 
 
@@ -66,7 +67,7 @@ def _write_residual(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
 def _write_terms(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     arguments, (residual,) = _write_residual(r)
     moving = ca.vertcat(*(arguments[place] for place in (0, 1, 2, 4)))
-    return arguments, [ca.densify(ca.mtimes(ca.fabs(ca.jacobian(residual, moving)), ca.fabs(moving)))]
+    return arguments, [ca.densify(ca.mtimes(ca.fabs(write_jacobian(residual, moving)), ca.fabs(moving)))]
 
 
 def _write_jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
@@ -75,8 +76,8 @@ def _write_jacobian(r: Reduction) -> tuple[list[ca.SX], list[ca.SX]]:
     cj = ca.SX.sym("cj")
     moving = ca.vertcat(x, top)
     states = x.shape[0]
-    upper = ca.horzcat(cj * ca.SX.eye(states), ca.SX(states, top.shape[0])) - ca.jacobian(r.shift, moving)
-    lower = ca.jacobian(ca.vertcat(r.top, r.G), moving)
+    upper = ca.horzcat(cj * ca.SX.eye(states), ca.SX(states, top.shape[0])) - write_jacobian(r.shift, moving)
+    lower = write_jacobian(ca.vertcat(r.top, r.G), moving)
     units = ca.SX.sym("units", states)
     right = ca.vertcat(-cj * ca.mtimes(ca.diag(units**2), r.B.T), ca.SX(lower.shape[0], m.shape[0]))
     arguments = [time, ca.vertcat(moving, m), ca.vertcat(*slopes), cj, p, w, units]

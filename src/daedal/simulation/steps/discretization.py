@@ -26,6 +26,7 @@ from daedal.linear import SymbolicFactors, factorize
 from daedal.simulation.steps.radau import FACTORISATIONS, NEWTON, NODES, Method, collocate, compute_stage_weights
 from daedal.simulation.steps.tableau import RUNGE_KUTTA, weigh
 from daedal.simulation.steps.tangents import Calls, Moving, SystemFunctions
+from daedal.symbolic import write_jacobian
 from daedal.systems import Reduction, Sizes, make_units
 
 NEWTON_EXPLICIT = 3  # iterations per stage where top is not linear in T; warm-started from the stage before
@@ -81,7 +82,7 @@ class Discretization:
         self.stages: list[Moving] = []  # of the last step
         self.reduction, self.point, self.nominal_step = reduction, point, step
         self.functions = SystemFunctions(reduction)
-        self.functions.define("by_X", ca.jacobian(reduction.top, reduction.X))
+        self.functions.define("by_X", write_jacobian(reduction.top, reduction.X))
         self.functions.define("by_w", ca.jacobian(reduction.top, reduction.arguments[-1]))
         self._increments: list[ca.SX] = []
         self._scale = ca.SX(0)

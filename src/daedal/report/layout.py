@@ -26,6 +26,7 @@ NORMAL = 1.959963984540054  # 97.5 % of a normal distribution lie below
 # Okabe and Ito, Color Universal Design (2008), without its yellow, which is lost on white.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks of direction
+BROAD = "%&@$#MW"  # signs that take more room than other letters
 INK, GREY = "#333333", "#767676"
 
 
@@ -176,6 +177,7 @@ def steady(text: str) -> str:
 def break_title(text: str, height: float) -> list[str]:
     """The title of a vertical axis of so many pixels in at most two lines; what is still too long is cut."""
     wide = any(east_asian_width(letter) in "WF" for letter in text)
+    height -= 3 * sum(map(text.count, BROAD))
     letters = max(int(height / 6.5), 8)
     if wide or max(map(len, text.split()), default=0) > letters:  # cut within a word, whose letters may all be wide
         letters = max(int(height / (15.4 if wide else 7.7)), 8)

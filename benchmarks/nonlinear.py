@@ -9,6 +9,19 @@ error and Monte-Carlo error by that scatter.
 pendulum: that of the authors' program in `daedal.papers.pendulum`, 500 samples, a DAE of index 3 in which the
 disturbance acts through its square; `wind` is the same with the gain of the disturbance free. oscillator: a hardening
 spring, the strength and the memory of the disturbance free. bistable: two wells. regulator: a delay in the loop.
+
+Measured with --method auto (rmse and the rest as below, CPU seconds on a busy machine):
+
+                              rmse   bias  cover     se     mc s a fit
+    pendulum    30 sets    k   0.481  -0.11   1.00   1.16   0.17     7.2
+    oscillator  50         d  21.355  -0.06   0.90   0.88   0.00     1.5
+                           k  15.972  -0.29   1.00   1.21   0.00
+                          k3   9.071   0.04   0.94   1.02   0.00
+                         std   7.275  -0.13   0.98   1.07   0.00
+                         tau  24.829  -0.08   0.96   1.00   0.00
+    bistable    15         a  18.549   0.07   1.00   1.07   0.22    38.7
+                           b  18.006  -0.03   1.00   1.10   0.26
+                         std  10.023  -0.13   1.00   0.95   0.21
 """
 
 import logging

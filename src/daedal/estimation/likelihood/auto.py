@@ -191,12 +191,15 @@ class AutoObjective:
         return _fall_back(self.particles, reason).finish(evaluation)
 
     def resume(self, averaged: str, point: np.ndarray) -> Objective:
-        """What a fit ended with after the referee had found Laplace's approximation biased."""
-        if averaged != RECORDED:
-            return self if self.particles is None else self.particles
-        if not point.size:  # it predicts as Laplace's does
+        """What a fit ended with after the referee had found Laplace's approximation biased.
+
+        Where data begin elsewhere, Laplace's approximation alone estimates that. It predicts as what records put right.
+        """
+        if averaged == RECORDED and point.size and not self.problem.elsewhere:
+            return tilt(self.laplace, point)
+        if averaged == RECORDED or self.particles is None or self.problem.elsewhere:
             return self.laplace
-        return CorrectedObjective(self.laplace, "") if self.problem.elsewhere else tilt(self.laplace, point)
+        return self.particles
 
     def finish(self, _evaluation: Evaluation, /) -> LaplaceObjective:
         """Nothing is judged where nothing is minimised."""

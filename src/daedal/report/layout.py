@@ -177,7 +177,7 @@ def steady(text: str) -> str:
 def break_title(text: str, height: float) -> list[str]:
     """The title of a vertical axis of so many pixels in at most two lines; what is still too long is cut."""
     wide = any(east_asian_width(letter) in "WF" for letter in text)
-    height -= 3 * sum(map(text.count, BROAD))
+    height -= 5 * sum(map(text.count, BROAD))
     letters = max(int(height / 6.5), 8)
     if wide or max(map(len, text.split()), default=0) > letters:  # cut within a word, whose letters may all be wide
         letters = max(int(height / (15.4 if wide else 7.7)), 8)

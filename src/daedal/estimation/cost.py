@@ -33,7 +33,9 @@ class Cost:
     Attributes
     ----------
     value
-        What a fit minimises; priors of free parameters have their part in it.
+        What a fit minimises; priors of free parameters have their part in it. Where values at the start of a linear
+        model are open, what takes out the pull of their flat prior refers to the values of the model: a fit lets it
+        refer to the estimate. `loglik` and `log_posterior` contain none of it.
     residuals, jacobian
         There when the criterion is a sum of squares, value = ½ Σ residuals²; what priors add comes last.
     loglik

@@ -89,3 +89,12 @@ def test_the_curvature_is_left_where_noise_hides_it_or_a_score_fails():
     nowhere = np.zeros(2), np.zeros(2)
     squares = curve_slopes(make_runs(noise=0.0), 0, np.zeros(2), nowhere, score)
     np.testing.assert_allclose(squares, make_runs(noise=0.0).squares(0), rtol=1e-6)
+
+
+def test_a_bound_of_one_leaves_the_curvature_of_the_other_to_differences():
+    bounds = np.array([BEST[0] - 1e-3, -9.0]), np.full(2, 9.0)
+    runs = make_runs(noise=0.0)
+    curved, squares = curve_slopes(runs, 0, BEST, bounds, score), runs.squares(0)
+    assert curved[1, 1] == pytest.approx(INFORMATION[1, 1], rel=1e-6)
+    assert curved[0, 0] == pytest.approx(squares[0, 0], rel=1e-6)
+    assert np.linalg.eigvalsh(curved).min() > 0.0

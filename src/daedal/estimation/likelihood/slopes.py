@@ -101,23 +101,30 @@ def curve_slopes(
     bounds: tuple[np.ndarray, np.ndarray],
     evaluate: Callable[[np.ndarray], Evaluation],
 ) -> np.ndarray | None:
-    """H'; None where noise is too much of it, or a score fails. Directions that leave the bounds keep their squares."""
+    """H'; None where noise is too much of it, or a score fails. What is within a standard error of a bound is kept.
+
+    With shares S of the curvature in the directions Q of the free coordinates, H' = G H Gᵀ with G = H Q √S Qᵀ among
+    these, which leaves it positive.
+    """
     metric = _find_information(pooled, memory)
-    units = find_units(metric)
-    noise = np.diag(units.T @ pooled.scatter(memory) @ units)
-    if not units.size or not np.all(noise <= 2.0 * NOISIEST**2):
+    everywhere, free = find_units(metric), _find_free(point, bounds, metric)
+    noise = np.diag(everywhere.T @ pooled.scatter(memory) @ everywhere)
+    if not everywhere.size or not np.all(noise <= 2.0 * NOISIEST**2):
         return None
+    block = np.ix_(free, free)
+    units = find_units(metric[block])
     turned = np.eye(units.shape[1])
     for place, unit in enumerate(units.T):
-        ends = point + unit, point - unit
-        if all(np.all((end >= bounds[0]) & (end <= bounds[1])) for end in ends):
-            slopes = [evaluate(end) for end in ends]
-            if not all(one.ok for one in slopes):
-                return None
-            turned[:, place] = 0.5 * units.T @ (slopes[0].gradient - slopes[1].gradient)
+        step = np.zeros(point.size)
+        step[free] = unit
+        scores = [evaluate(end) for end in (point + step, point - step)]
+        if not all(one.ok for one in scores):
+            return None
+        turned[:, place] = 0.5 * units.T @ (scores[0].gradient - scores[1].gradient)[free]
     shares, axes = np.linalg.eigh(0.5 * (turned + turned.T))
-    back = metric @ units @ axes
-    return (back * np.clip(shares, FLATTEST, STEEPEST)) @ back.T
+    turn = np.eye(point.size)
+    turn[block] = metric[block] @ units @ (axes * np.sqrt(np.clip(shares, FLATTEST, STEEPEST))) @ axes.T @ units.T
+    return turn @ metric @ turn.T
 
 
 def _find_information(pooled: PooledRuns, memory: int) -> np.ndarray:

@@ -65,9 +65,42 @@ def test_a_path_that_crosses_a_kink_is_told():
     assert any("the most probable path crosses the kink of 'maximum(h - 1.5, 0)'" in note for note in fit.notes), fit
 
 
-def test_others_still_leave_kinks_to_simulations():
-    """What chooses by itself does so as before."""
-    fit = dd.fit(GUARDED, draw_data(), free=["a"], criterion=dd.SimulationPEM(realizations=20), rng=0)
-    assert fit.status.ok
+def test_what_is_chosen_takes_a_guard_for_smooth():
+    """√max(h, 1e-6) of a tank that never runs dry: likelihood is chosen, with the same end as without the guard."""
+    one, other = (dd.fit(model, draw_data(), free=["a"], rng=0) for model in (SMOOTH, GUARDED))
+    assert isinstance(other.criterion, dd.Likelihood)
+    assert other["a"].value == pytest.approx(one["a"].value, rel=1e-6)
+    assert other["a"].std_error == pytest.approx(one["a"].std_error, rel=1e-4)
+    assert any("judged at the estimate: particles would move a by 0.00" in note for note in other.notes), other
+    assert not any("kink" in note for note in other.notes), other
+
+
+def test_particles_follow_kinks():
+    """Values that do not jump have a score nearly everywhere: log L and slope are those of the smooth formula."""
+    particles = dd.Likelihood(method="particle", particles=200)
+    values = [dd.evaluate(model, draw_data(), free=["a"], criterion=particles, rng=0) for model in (SMOOTH, GUARDED)]
+    assert values[1].loglik == pytest.approx(values[0].loglik, abs=1e-6)
+    assert values[1].gradient == pytest.approx(values[0].gradient, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("inflow", "kinks"),
+    [
+        (np.clip(u + w, -0.2, 0.4), "'minimum(maximum(u + w, -0.2), 0.4)'"),
+        (u + np.maximum(w - 0.1, 0.0), "'maximum(w - 0.1, 0)'"),
+        (u + w - 0.3 * np.maximum(h - 1.5, 0.0), "'maximum(h - 1.5, 0)'"),
+    ],
+)
+def test_moments_are_taken_where_paths_cross_kinks(inflow, kinks):
+    model = replace(make_tank(0.0), equations={"balance": der(h) == inflow - 0.3 * a * h})
+    inputs = {"u": dd.Signal(TIMES, 0.4 + 0.3 * np.sign(np.sin(0.4 * TIMES)), intersample="zoh")}
+    data = dd.simulate(model, TIMES, inputs=inputs, realizations=1, measurement_noise=True, rng=1).to_dataset()
+    value = dd.evaluate(model, data, free=["a"], criterion=dd.Likelihood(realizations=100), rng=0)
+    assert any(f"moments were taken by method='auto': paths cross the kink of {kinks}" in n for n in value.notes), value
+
+
+def test_what_jumps_is_left_to_simulations():
+    """Switches whose values jump have no derivatives along the path."""
+    jumping = make_tank(np.sqrt(h) * np.where(h < 1.5, 1.0, 0.9))
     with pytest.raises(dd.DaedalError, match=r"Likelihood\(method='particle'\) needs derivatives along the path"):
-        dd.fit(GUARDED, draw_data(), free=["a"], criterion=dd.Likelihood(method="particle"), rng=0)
+        dd.fit(jumping, draw_data(), free=["a"], criterion=dd.Likelihood(method="particle"), rng=0)

@@ -2,8 +2,9 @@
 
 No approximation is good on all models, so none is trusted silently:
 
-1. where disturbances act through their squares alone, or switches or delays are in the way, Laplace's approximation has
-   no path to go by: particles, or for what they cannot follow either moments, do the work from the beginning;
+1. where disturbances act through their squares alone, or jumps, kinks or delays are in the way, Laplace's approximation
+   has no path to go by: particles, or for what these cannot follow or where paths cross kinks moments, do the work from
+   the beginning (a guard as √max(x, ε) is no kink in the way of paths that never come near it);
 2. else Laplace looks for the maximum, and particles judge it there (`referee`, beside this file);
 3. where they cannot tell, as beside accurate sensors, records that the model makes judge it (`redrawn`);
 4. what is biased is not kept: particles go on from its estimate or, if records have judged, the equation that these
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daedal.errors import DaedalError, EstimationError, RefusalError
+from daedal.errors import DaedalError, EstimationError, RefusalError, quoted
 from daedal.estimation.criteria import Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
 from daedal.estimation.likelihood.guided import measure_gaps
@@ -31,7 +32,8 @@ from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_
 from daedal.estimation.likelihood.redrawn import RECORDED, RECORDS, CorrectedObjective, draw_scores, tilt
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_records, judge_score, list_sides
 from daedal.estimation.problem import Problem
-from daedal.filtering import InitialCondition
+from daedal.experiments import match_experiments
+from daedal.filtering import InitialCondition, leave_kinks, list_borders_met
 
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
@@ -48,12 +50,14 @@ LED = "particles went on from where moments led, and follow the data there"
 def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
     """The objective to begin with, with the reason where it is not Laplace's."""
     condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    if (met := _list_borders_met(problem, condition)) and not list_white(problem.system.model):
+        return _take_moments(make_moments_objective(problem, chosen), f"paths cross the kink of {quoted(met)}")
     try:
         particles = make_plain_objective(problem, chosen)
     except EstimationError as error:
         return _begin_without_particles(problem, chosen, condition, error)
     refuse_too_many(particles)
-    particles = replace(particles, instead=partial(_begin_with_moments, particles, chosen))
+    particles = replace(particles, instead=partial(_begin_with_moments, problem, particles, chosen))
     if danger := find_danger(problem, particles.nonlinear, problem.coordinates.start):
         reason = f"{danger.value}, where Laplace's approximation is not safe"
         return _fall_back(particles, reason).choose_steps(problem.coordinates.start)
@@ -62,6 +66,16 @@ def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
     except RefusalError as error:
         return _fall_back(particles, f"Laplace's approximation cannot be used: {_quote(error)}")
     return AutoObjective(laplace, particles)
+
+
+def _list_borders_met(problem: Problem, condition: InitialCondition) -> list[str]:
+    """Formulas whose kinks paths cross at the start values of the parameters."""
+    system, coordinates = leave_kinks(problem.system), problem.coordinates
+    met: dict[str, None] = {}
+    for number, experiment in enumerate(match_experiments(system, problem.data)):
+        values = coordinates.values(coordinates.start, number)
+        met |= dict.fromkeys(list_borders_met(experiment, values, condition))
+    return list(met)
 
 
 def _begin_without_particles(
@@ -78,9 +92,9 @@ def _begin_without_particles(
     return AutoObjective(laplace, None, unjudged=_quote(reason))
 
 
-def _begin_with_moments(particles: ParticleObjective, chosen: "Likelihood", reason: str) -> Objective:
+def _begin_with_moments(problem: Problem, particles: ParticleObjective, chosen: "Likelihood", reason: str) -> Objective:
     """Where particles have lost the data; raises where moments cannot be had."""
-    moments = make_moments_objective(particles.problem, chosen)
+    moments = make_moments_objective(problem, chosen)
     return RelayObjective(_take_moments(moments, reason.rstrip(".")), particles)
 
 
@@ -141,7 +155,7 @@ class RelayObjective:
 class _Memory:
     """What the referee said, and of which point."""
 
-    verdicts: dict[bytes, str] = field(default_factory=dict)
+    verdicts: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +196,8 @@ class AutoObjective:
         if following is not None:
             return replace(self, laplace=following)
         verdict, said = self._judge(evaluation)
-        self.memory.verdicts[evaluation.point.tobytes()] = said
+        doubts = self.laplace.doubt_kinks(evaluation.point) if verdict is None else ()
+        self.memory.verdicts[evaluation.point.tobytes()] = (said, *doubts)
         if verdict is None or not verdict.biased:
             return None
         reason = f"Laplace's approximation is biased here: {verdict.describe()}"
@@ -293,5 +308,5 @@ class AutoObjective:
         return judge_score(names, evaluation.curvature, loglik, evaluation.gradient, pooled)
 
     def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
-        said = self.memory.verdicts.get(evaluation.point.tobytes(), "")
-        return (*self.laplace.list_remarks(evaluation), *((said,) if said else ()))
+        said = self.memory.verdicts.get(evaluation.point.tobytes(), ())
+        return (*self.laplace.list_remarks(evaluation), *filter(None, said))

@@ -6,7 +6,7 @@ from daedal.estimation.criteria import Criterion, OutputError, SimulationPEM
 from daedal.estimation.likelihood.likelihood import Likelihood
 from daedal.estimation.problem import Problem, find_mean_movers
 from daedal.experiments import find_declared_outputs, list_relative
-from daedal.filtering import refuse_unsuitable
+from daedal.filtering import leave_kinks, refuse_unsuitable
 
 # States and what is solved for with them. Code for the curvature around a path takes minutes beyond, and those who name
 # no criterion do not expect to wait for it.
@@ -53,7 +53,7 @@ def _can_be_followed(problem: Problem) -> bool:
     """Whether a filter can: from instant to instant, without delays and switches, and with noise of a known size."""
     model = problem.system.model
     try:
-        refuse_unsuitable(problem.system, "Likelihood", "")
+        refuse_unsuitable(leave_kinks(problem.system), "Likelihood", "")
     except EstimationError:
         return False
     return not list_relative(model) and check_noise(model).well_posed

@@ -55,10 +55,9 @@ APART = 0.5  # standard errors to either side, at which gradients are compared
 FLATTEST, STEEPEST = 0.1, 4.0  # curvature by information, beyond which a path has jumped, or there is no maximum
 
 
-def make_laplace_objective(problem: Problem, condition: InitialCondition, *, kinks: bool = False) -> "LaplaceObjective":
-    """Check the problem, and line it up; with `kinks` of models that have some, which a path may not cross."""
-    if kinks:
-        problem = replace(problem, system=leave_kinks(problem.system))
+def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
+    """Check the problem, and line it up; formulas with kinks are left as they are typed."""
+    problem = replace(problem, system=leave_kinks(problem.system))
     model, space = problem.system.model, problem.coordinates
     refuse_unsuitable(problem.system, "Likelihood(method='laplace')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data, factors=problem.factors)
@@ -129,18 +128,18 @@ class LaplaceObjective:
         return (
             f"{how}{lined.longest:.3g}){JUDGE_IT * self.alone}",
             *self.list_doubts(),
-            *self._doubt_kinks(evaluation.point),
+            *(self.doubt_kinks(evaluation.point) if self.alone else ()),
         )
 
-    def _doubt_kinks(self, point: np.ndarray) -> list[str]:
+    def doubt_kinks(self, point: np.ndarray) -> list[str]:
         """Where a path crosses the kink of a formula it has no derivatives."""
         switching = self.problem.system.reduction.switching
         if switching is None or not switching.bent:
             return []
         crossed: dict[str, None] = {}
         for number, lined in enumerate(self.lined):
-            normals = self.find(point, number).path.normals
-            crossed |= dict.fromkeys(find_crossed(lined, self.problem.coordinates.values(point, number), normals))
+            paths = [self.find(point, number).path.normals]
+            crossed |= dict.fromkeys(find_crossed(lined, self.problem.coordinates.values(point, number), paths))
         if not crossed:
             return []
         return [

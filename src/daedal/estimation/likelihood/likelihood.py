@@ -122,7 +122,7 @@ def _make_exact(problem: Problem, chosen: Likelihood) -> Objective:
 
 def _make_laplace(problem: Problem, chosen: Likelihood) -> Objective:
     condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
-    return replace(make_laplace_objective(problem, condition, kinks=True), alone=True)
+    return replace(make_laplace_objective(problem, condition), alone=True)
 
 
 # Method of models that are not linear → its objective; the exact filter refuses in place of one that is not there.

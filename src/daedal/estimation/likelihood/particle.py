@@ -44,6 +44,7 @@ from daedal.filtering import (
     Point,
     PooledRuns,
     Stream,
+    leave_kinks,
     limit_gains,
     line_up_lanes,
     look_ahead,
@@ -368,7 +369,8 @@ def make_particle_objective(problem: Problem, chosen: "Likelihood") -> Objective
 
 
 def make_plain_objective(problem: Problem, chosen: "Likelihood") -> ParticleObjective:
-    """Check the problem, and line it up."""
+    """Check the problem, and line it up; formulas with kinks, whose values do not jump, are left as they are typed."""
+    problem = replace(problem, system=leave_kinks(problem.system))
     model, space = problem.system.model, problem.coordinates
     refuse_unsuitable(problem.system, "Likelihood(method='particle')", recommend_moments(model))
     experiments = match_experiments(problem.system, problem.data)

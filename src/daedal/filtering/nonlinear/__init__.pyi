@@ -2,7 +2,9 @@ from .discrete_model import DiscreteModel, NonlinearExperiment, make_nonlinear_e
 from .extended_filter import ExtendedFilter, Law, run_extended_filter, simulate_outputs
 from .information import Information
 from .laplace import Laplace
-from .lineup import LinedUp, find_crossed, leave_kinks, line_up, refuse_unsuitable, settle_steps
+from .lineup import (
+    LinedUp, find_crossed, leave_kinks, line_up, list_borders_met, refuse_unsuitable, settle_steps,
+)
 from .measurements import Measurements
 from .noise_cells import CellNoise, NoiseMatrices
 from .path import Linearized, Normals, find_path, simulate_path
@@ -15,7 +17,7 @@ __all__ = [
     "CellNoise", "DiscreteModel", "ExtendedFilter", "Information", "InnovationProgram", "Laplace", "Law",
     "Linearized", "LinedUp", "Measurements", "NoiseMatrices", "NonlinearExperiment", "NonlinearStates", "Normals",
     "Spread", "StartLaw", "are_same", "compare_with_rest", "compile_innovations", "estimate_nonlinear_states",
-    "find_crossed", "find_path", "find_paths", "is_curved", "leave_kinks", "line_up", "make_nonlinear_experiment",
-    "refuse_unsuitable", "regrid", "run_extended_filter", "settle_steps", "simulate_outputs",
-    "simulate_path",
+    "find_crossed", "find_path", "find_paths", "is_curved", "leave_kinks", "line_up", "list_borders_met",
+    "make_nonlinear_experiment", "refuse_unsuitable", "regrid", "run_extended_filter", "settle_steps",
+    "simulate_outputs", "simulate_path",
 ]

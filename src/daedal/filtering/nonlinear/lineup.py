@@ -9,7 +9,8 @@ one side of every border is that of smooth equations: the formulas are left as t
 looked at whether g changes its sign along the path.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -22,7 +23,7 @@ from daedal.filtering.experiment import InitialCondition
 from daedal.filtering.nonlinear.discrete_model import NonlinearExperiment, make_nonlinear_experiment
 from daedal.filtering.nonlinear.laplace import Laplace
 from daedal.filtering.nonlinear.path import Linearized, Normals, find_path, rest, simulate_path
-from daedal.filtering.nonlinear.path_starts import find_paths, regrid
+from daedal.filtering.nonlinear.path_starts import draw_paths, find_paths, follow_samples, regrid
 from daedal.filtering.nonlinear.start import Spread
 from daedal.filtering.parameter_point import Point
 from daedal.models import as_tuple
@@ -66,23 +67,45 @@ def leave_kinks(system: System) -> System:
     return system if any(switch.jumps for switch in switching.switches) else keep_kinks(system)
 
 
-def find_crossed(lined: LinedUp, values: Mapping[str, float], normals: Normals) -> list[str]:
-    """Formulas whose kinks a path of these normals crosses, as they were typed."""
+def list_borders_met(experiment: Experiment, values: Mapping[str, float], condition: InitialCondition) -> list[str]:
+    """Formulas whose kinks are crossed by paths that follow the samples or that the model makes, as they were typed.
+
+    Where the start is open, what the model makes begins anywhere, and says nothing.
+    """
+    switching = experiment.system.reduction.switching
+    if switching is None or not switching.bent:
+        return []
+    for method in METHODS:
+        with suppress(RefusalError, np.linalg.LinAlgError):
+            lined = _begin(experiment, values, condition, method)
+            discrete = lined.experiment.at(Point(lined.experiment.system.model, values, ()))
+            drawn = [] if lined.opened else [rest(discrete), *draw_paths(discrete)]
+            return find_crossed(lined, values, [*follow_samples(discrete), *drawn])
+    return []
+
+
+def find_crossed(lined: LinedUp, values: Mapping[str, float], paths: Sequence[Normals]) -> list[str]:
+    """Formulas whose kinks some of these paths cross, as they were typed."""
     model = lined.experiment.system.model
     switching = build(model).reduction.switching
     if switching is None or not switching.located:
         return []
-    names = [f"{BORDER}[{number}]" for number in range(len(switching.switches))]
-    borders = {name: Expression(one.function) for name, one in zip(names, switching.switches, strict=True)}
-    watched = keep_kinks(build(replace(model, outputs={**model.outputs, **borders})))
+    borders = {f"{BORDER}[{number}]": Expression(one) for number, one in enumerate(switching.borders)}
+    names, watched = list(borders), keep_kinks(build(replace(model, outputs={**model.outputs, **borders})))
     experiment = make_nonlinear_experiment(
         replace(lined.source, system=watched), values, lined.method, lined.longest, lined.spread, wanted=names
     )
-    path = simulate_path(experiment.at(Point(watched.model, values, ())), normals)
-    if path is None:
-        return [switch.text for switch in switching.switches]
-    seen = path.outputs[:, [experiment.program.outputs.index(name) for name in names]]
-    crossed = (seen.min(axis=0) < 0.0) & (seen.max(axis=0) > 0.0)
+    discrete, places = (
+        experiment.at(Point(watched.model, values, ())),
+        list(map(experiment.program.outputs.index, names)),
+    )
+    crossed = np.zeros(len(names), dtype=bool)
+    for normals in paths:
+        path = simulate_path(discrete, normals)
+        if path is None:
+            return [switch.text for switch in switching.switches]
+        seen = path.outputs[:, places]
+        crossed |= (seen.min(axis=0) < 0.0) & (seen.max(axis=0) > 0.0)
     return [switch.text for switch, yes in zip(switching.switches, crossed, strict=True) if np.any(yes)]
 
 
@@ -148,24 +171,10 @@ def _refuse_multiplied_white_noise(system: System) -> None:
 
 def line_up(experiment: Experiment, values: Mapping[str, float], condition: InitialCondition) -> LinedUp:
     """Choose what is open at the start, method and steps, at these values of the parameters."""
-    system = _release(experiment.system) if condition.released else experiment.system
-    source = replace(experiment, system=system)
-    point = Point(system.model, values, ())
-    interval = _find_interval(source)
     reason: RefusalError | None = None
     for method in METHODS:
         try:
-            longest = _find_first_step(source, point, interval, values, method)
-            spread, opened = _open_start(source, values, condition, method, longest)
-            lined = LinedUp(
-                source,
-                make_nonlinear_experiment(source, values, method, longest, spread),
-                method,
-                longest,
-                spread,
-                opened,
-            )
-            settled = settle_steps(lined, values)
+            settled = settle_steps(_begin(experiment, values, condition, method), values)
         except (RefusalError, np.linalg.LinAlgError) as error:
             if not isinstance(error, RefusalError):
                 continue
@@ -173,9 +182,19 @@ def line_up(experiment: Experiment, values: Mapping[str, float], condition: Init
             continue
         return settled
     raise reason or EstimationError(
-        f"Model '{system.model.name}' cannot be followed through the data '{experiment.data.name}'.",
+        f"Model '{experiment.system.model.name}' cannot be followed through the data '{experiment.data.name}'.",
         "Start from other values of the parameters.",
     )
+
+
+def _begin(experiment: Experiment, values: Mapping[str, float], condition: InitialCondition, method: Method) -> LinedUp:
+    """With the first steps."""
+    system = _release(experiment.system) if condition.released else experiment.system
+    source = replace(experiment, system=system)
+    longest = _find_first_step(source, Point(system.model, values, ()), _find_interval(source), values, method)
+    spread, opened = _open_start(source, values, condition, method, longest)
+    first = make_nonlinear_experiment(source, values, method, longest, spread)
+    return LinedUp(source, first, method, longest, spread, opened)
 
 
 def settle_steps(lined: LinedUp, values: Mapping[str, float], known: Normals | None = None) -> LinedUp:

@@ -92,7 +92,7 @@ def compare_with_rest(discrete: DiscreteModel) -> tuple[float, float]:
         return 0.0, np.inf
     linear, (told, left_over, all_of_it) = Linearized(path), np.zeros(3)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # far from rest nothing bounds them
-        for start in _draw(discrete):
+        for start in draw_paths(discrete):
             other = simulate_path(discrete, start)
             if other is None:
                 return 0.0, np.inf
@@ -110,10 +110,10 @@ def compare_with_rest(discrete: DiscreteModel) -> tuple[float, float]:
 
 def _list_others(discrete: DiscreteModel) -> list[Normals]:
     """A path that follows the samples, one on which filters stay a standard deviation off, and random ones."""
-    return [*_follow(discrete), *_hold_off(discrete), *_draw(discrete)]
+    return [*follow_samples(discrete), *_hold_off(discrete), *draw_paths(discrete)]
 
 
-def _follow(discrete: DiscreteModel) -> list[Normals]:
+def follow_samples(discrete: DiscreteModel) -> list[Normals]:
     """Normals of the smoothed deviations from the means of the extended filter, where it gets through."""
     try:
         with np.errstate(all="ignore"):  # it may lose the model on the way
@@ -163,7 +163,8 @@ def _hold_off(discrete: DiscreteModel) -> list[Normals]:
     return [Normals(first, np.array(hold)[discrete.experiment.grid.length_of])]
 
 
-def _draw(discrete: DiscreteModel) -> list[Normals]:
+def draw_paths(discrete: DiscreteModel) -> list[Normals]:
+    """A few that the model makes, the same ones each time; what is open at the start is as guessed."""
     rng, zero = np.random.default_rng(0), rest(discrete)
     filters = len(discrete.noise.start.value)
     paths = []

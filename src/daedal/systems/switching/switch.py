@@ -8,6 +8,8 @@ import casadi as ca
 from daedal.symbolic import Expression, list_symbols, stack_symbols
 from daedal.systems.switching.table import Table
 
+NOTHING = 1e-300  # beside the size of a switching function
+
 
 @dataclass(frozen=True, eq=False)
 class Switch:
@@ -78,6 +80,16 @@ class Switching:
     def formulas(self) -> list[ca.SX]:
         """What switches and held samples follow from."""
         return [switch.function for switch in self.switches] + list(self.held.values())
+
+    @property
+    def borders(self) -> list[ca.SX]:
+        """Switching functions in terms of what was typed: modes inside them, of those before, are g/|g|."""
+        borders: list[ca.SX] = []
+        for switch in self.switches:
+            modes = stack_symbols(earlier.mode for earlier in self.switches[: len(borders)])
+            sides = ca.vertcat(*(g / (ca.fabs(g) + NOTHING) for g in borders))
+            borders.append(ca.substitute(switch.function, modes, sides) if borders else switch.function)
+        return borders
 
     def restore(self, sx: ca.SX) -> ca.SX:
         """Formulas with every mode as the sign of its function, and held values as what is held."""

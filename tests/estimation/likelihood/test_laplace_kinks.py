@@ -8,10 +8,15 @@ import pytest
 
 import daedal as dd
 from daedal import der
+from daedal.filtering.nonlinear import lineup
 
-h, a, u, w = dd.symbols("h a u w")
+h, a, b, u, w = dd.symbols("h a b u w")
 TIMES = 0.5 * np.arange(61)
 LAPLACE = dd.Likelihood(method="laplace")
+
+
+def make_rain(std: float) -> dict:
+    return {w: dd.FilteredNoise.low_pass(std=std, time_constant=3.0)}
 
 
 def make_tank(outflow) -> dd.Model:
@@ -22,7 +27,7 @@ def make_tank(outflow) -> dd.Model:
         inputs=[u],
         outputs={"level": h},
         parameters={a: dd.Parameter(0.8, lower=0.1, upper=5.0, scale="log")},
-        disturbances={w: dd.FilteredNoise.low_pass(std=0.1, time_constant=3.0)},
+        disturbances=make_rain(0.1),
         measurement_noise={"level": 0.02},
         initial={h: 1.5},
     )
@@ -104,3 +109,34 @@ def test_what_jumps_is_left_to_simulations():
     jumping = make_tank(np.sqrt(h) * np.where(h < 1.5, 1.0, 0.9))
     with pytest.raises(dd.DaedalError, match=r"Likelihood\(method='particle'\) needs derivatives along the path"):
         dd.fit(jumping, draw_data(), free=["a"], criterion=dd.Likelihood(method="particle"), rng=0)
+
+
+def test_a_path_that_kinks_hide_is_not_looked_for_on_ever_finer_grids(monkeypatch):
+    """A sensor that saturates: no path is found, at any step; particles follow the data instead."""
+    model = dd.Model(
+        name="lag",
+        equations={"lag": der(h) == -a * h + u + w},
+        unknowns=[h],
+        inputs=[u],
+        outputs={"y": np.minimum(b * h, 0.8)},
+        parameters={a: 1.3, b: 0.7},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.3, time_constant=1.0)},
+        measurement_noise={"y": 0.03},
+        initial={h: 0.5},
+    )
+    times, levels = 0.3 * np.arange(301), np.random.default_rng(3).uniform(-1.2, 1.2, 31)
+    inputs = {"u": dd.Signal(times, np.repeat(levels, 10)[:301], intersample="zoh")}
+    truth = model.with_parameters({"a": 1.0, "b": 1.0})
+    data = dd.simulate(truth, times, inputs=inputs, realizations=1, measurement_noise=True, rng=1).to_dataset()
+    tried = []
+    search = lineup.find_paths
+
+    def find_paths(discrete):
+        tried.append(discrete.experiment.grid.steps)
+        return search(discrete)
+
+    monkeypatch.setattr(lineup, "find_paths", find_paths)
+    value = dd.evaluate(model, data, free=["a"], criterion=dd.Likelihood(particles=200), rng=0)
+    assert np.isfinite(value.value)
+    assert len(tried) > 1  # none was found, neither at the first steps
+    assert max(tried) == 600  # nor at half of them

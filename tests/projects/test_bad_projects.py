@@ -326,3 +326,29 @@ def test_control_characters_in_a_header(tmp_path, monkeypatch, capsys):
     assert main(["new", "rig", "--data", "run.csv"]) == 0
     capsys.readouterr()
     assert len(dd.read_project(tmp_path / "rig.toml").experiments) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t,u,y\0", "has a null character"),
+        ("t,\0,y", "has a null character"),
+        ('t,u,"y', "has a quote that does not hold a cell"),
+        ('t,"u,y', "has a quote that does not hold a cell"),
+        ('t,u,"y"z', "has a quote that does not hold a cell"),
+    ],
+)
+def test_headers_that_a_new_project_cannot_have(header, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run.csv", 1, header=header)
+    assert main(["new", "rig", "--data", "run.csv"]) == REFUSED
+    assert f"The first line of 'run.csv' {message}" in capsys.readouterr().err
+    assert list_files(tmp_path) == {"run.csv"}
+
+
+def test_quotes_that_hold_a_cell(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run.csv", 1, header='t,"u, in","y ""1"""')
+    assert main(["new", "rig", "--data", "run.csv"]) == 0
+    capsys.readouterr()
+    assert len(dd.read_project(tmp_path / "rig.toml").experiments) == 1

@@ -258,6 +258,8 @@ def test_mistakes_before_there_is_a_project(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b'title = "\xff"')
     (tmp_path / "deep.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+    (tmp_path / "long.toml").write_text(".".join(["a"] * 100_000) + " = 1")  # once all memory
+    (tmp_path / "quoted.toml").write_text("[" + " . ".join(['"a"'] * 100_000) + "]")
     for given, words in {
         "rigg.toml": "There is no project 'rigg.toml'.\nDid you mean 'rig.toml'?",
         "rig": "There is no project 'rig'.\nDid you mean 'rig.toml'?",
@@ -265,6 +267,8 @@ def test_mistakes_before_there_is_a_project(tmp_path, monkeypatch, capsys):
         ".": "is a folder",
         "latin.toml": "is not UTF-8 text",
         "deep.toml": "brackets within each other",
+        "long.toml": "or parts of one key",
+        "quoted.toml": "or parts of one key",
         "oven.toml": "oven.toml, line 1: there is no 'name' in a project",
     }.items():
         assert main(["check", given]) == REFUSED

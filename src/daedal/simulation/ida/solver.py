@@ -18,7 +18,6 @@ from daedal.simulation.ida.stepping import Stepper
 from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.systems import InitialValues, System, find_initial_values
 
-
 SHORTEST = 1e-130  # of a simulation: squares of its steps, 1e-20 of it, are numbers
 
 

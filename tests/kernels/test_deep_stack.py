@@ -12,7 +12,7 @@ import numpy as np
 from daedal.kernels import compiler
 from daedal.kernels.scan import compile_scan
 
-count = 6000
+count = 8000
 x, none = ca.SX.sym("x"), ca.SX.sym("none", 0)
 products = [x * (1.0 + k / count) for k in range(count)]  # all needed twice
 first = sum(products) / count

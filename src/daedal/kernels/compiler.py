@@ -23,7 +23,7 @@ QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what i
 SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
 
-STACK = 1 << 20  # bytes that any thread has left
+STACK = 1 << 22  # bytes that any thread has left, half of the usual eight megabytes
 SPILLED = 8  # bytes of the stack for a line of optimised text: 0.5 were seen
 
 # The text is vectorised already, and long loop bodies gain nothing from unrolling.

@@ -77,3 +77,16 @@ def test_two_who_write_one_figure_leave_a_whole_one(tmp_path):
 def test_a_time_of_which_there_are_no_parts(solver):
     with pytest.raises(dd.DaedalError, match=r"would last 4\.9e-324, for parts of which there are no numbers"):
         dd.simulate(make_model(), [0.0, 5e-324], solver=solver)
+
+
+@pytest.mark.parametrize("model", ["plain", "switched"])
+def test_a_time_of_whose_parts_there_are_no_squares(model):
+    """IDA says so before it starts, and compiled steps do it where they can."""
+    x, k = dd.symbols("x k")
+    rate = {"plain": -k * x, "switched": -k * np.sign(x + 1.0)}[model]
+    names = {"unknowns": [x], "parameters": {k: 1e200}, "initial": {x: 1.0}, "outputs": {"x": x}}
+    short = dd.Model(name="short", equations={"rate": dd.der(x) == rate}, **names)
+    with pytest.raises(dd.DaedalError, match=r"would last 1e-200, of whose parts IDA takes squares"):
+        dd.simulate(short, [0.0, 1e-200], solver=dd.IDA())
+    if model == "plain":
+        assert dd.simulate(short, [0.0, 1e-200])["x"][-1] == pytest.approx(np.exp(-1.0), rel=1e-6)

@@ -113,7 +113,7 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, times, delimiter, ran
         ('t,u,y\n0,1,"2\n"\n1,x,3\n', "line 4, column 'u', 'x' is not"),
         ("t,u,yy\n0,1,2\n", "there is no column 'y'. Did you mean 'yy'?"),
         ("t;u;y\n0;1;2\n", "no column 't'. Columns are separated by another character: write delimiter = \";\""),
-        ('"t"\t"u"\t"y"\n0\t1\t2\n', r'another character: write delimiter = "\\t"'),
+        ('"t"\t"u"\t"y"\n0\t1\t2\n', "line 1 has text behind the quote .* If another character separates the columns"),
         ("t:u:y\n0:1:2\n", "there is no column 't'. Known are 't:u:y'. If another character .* delimiter="),
     ],
 )
@@ -198,3 +198,23 @@ def test_what_decimal_marks_cannot_be(text, options, message, tmp_path):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         read_csv(path, time="t", outputs=["y"], **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('t,y,note\n0,1,ok\n1,2,"cut\n2,3,ok\n3,4,ok\n', "line 3 opens a quote that is not closed"),
+        ('t,y,"note\n0,1,ok\n', "line 1 opens a quote that is not closed"),
+        ('t,y,note\n0,"1,ok\n1,2,ok\n' + "2,3,ok\n" * 30_000, "line 2 opens a quote that is not closed"),
+        ('t,y,note\n0,1,ok\n1,"3"4,ok\n', "line 3 has text behind the quote that ends a cell"),
+    ],
+)
+def test_quotes_that_do_not_end_a_cell(text, message, write):
+    """The rows below would be lost in a cell that nobody reads, and "3"4 would be 34."""
+    with pytest.raises(DataError, match=message):
+        read_csv(write(text), time="t", outputs=["y"])
+
+
+def test_cells_in_quotes_may_hold_lines_and_quotes(write):
+    data = read_csv(write('t,y,note\n0,1,"a ""b""\nand, c"\n"1","2",5" pipe\n'), time="t", outputs=["y"])
+    np.testing.assert_array_equal(data.outputs["y"].values, [1.0, 2.0])

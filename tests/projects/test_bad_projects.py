@@ -258,6 +258,8 @@ def test_mistakes_before_there_is_a_project(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b'title = "\xff"')
     (tmp_path / "deep.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
+    (tmp_path / "long.toml").write_text(".".join(["a"] * 100_000) + " = 1")  # once all memory
+    (tmp_path / "quoted.toml").write_text("[" + " . ".join(['"a"'] * 100_000) + "]")
     for given, words in {
         "rigg.toml": "There is no project 'rigg.toml'.\nDid you mean 'rig.toml'?",
         "rig": "There is no project 'rig'.\nDid you mean 'rig.toml'?",
@@ -265,6 +267,8 @@ def test_mistakes_before_there_is_a_project(tmp_path, monkeypatch, capsys):
         ".": "is a folder",
         "latin.toml": "is not UTF-8 text",
         "deep.toml": "brackets within each other",
+        "long.toml": "or parts of one key",
+        "quoted.toml": "or parts of one key",
         "oven.toml": "oven.toml, line 1: there is no 'name' in a project",
     }.items():
         assert main(["check", given]) == REFUSED
@@ -323,6 +327,32 @@ def test_control_characters_in_a_header(tmp_path, monkeypatch, capsys):
     """What is written can be read."""
     monkeypatch.chdir(tmp_path)
     write_run(tmp_path / "run.csv", 1, header="t,u\x01,y")
+    assert main(["new", "rig", "--data", "run.csv"]) == 0
+    capsys.readouterr()
+    assert len(dd.read_project(tmp_path / "rig.toml").experiments) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t,u,y\0", "has a null character"),
+        ("t,\0,y", "has a null character"),
+        ('t,u,"y', "has a quote that does not hold a cell"),
+        ('t,"u,y', "has a quote that does not hold a cell"),
+        ('t,u,"y"z', "has a quote that does not hold a cell"),
+    ],
+)
+def test_headers_that_a_new_project_cannot_have(header, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run.csv", 1, header=header)
+    assert main(["new", "rig", "--data", "run.csv"]) == REFUSED
+    assert f"The first line of 'run.csv' {message}" in capsys.readouterr().err
+    assert list_files(tmp_path) == {"run.csv"}
+
+
+def test_quotes_that_hold_a_cell(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "run.csv", 1, header='t,"u, in","y ""1"""')
     assert main(["new", "rig", "--data", "run.csv"]) == 0
     capsys.readouterr()
     assert len(dd.read_project(tmp_path / "rig.toml").experiments) == 1

@@ -6,6 +6,7 @@ import pytest
 import daedal as dd
 from daedal import der
 from daedal.systems import find_sliding
+from daedal.systems.switching.borders import _Sides
 
 x, v, y, u, k, a, px, py, vx, vy, lam = dd.symbols("x v y u k a px py vx vy lam")
 
@@ -112,3 +113,32 @@ def test_friction_at_the_pin_of_an_index_three_pendulum_may_slide():
     assert jumps["abs(lam)"] is False
     assert [switching.switches[place].jumps for place in find_places(system)] == [True]
     assert dd.analyze(model).index == 3
+
+
+def nest(count, part):
+    formula = x
+    for number in range(count):
+        formula = np.maximum(formula, part(number))
+    return formula
+
+
+def test_each_of_many_nested_maxima_is_written_briefly():
+    """All that is inside of each made the words of a hundred a hundred times as long."""
+    texts = list_switches(-nest(80, lambda i: 0.1 * i * x - 0.01 * x**2 - 0.01 * i**2))
+    assert len(texts) == 80
+    assert texts[0] == "maximum(x, -(0.01*x**2))"
+    assert texts[-1].startswith("maximum(..., ")
+    assert max(map(len, texts)) < 2000
+
+
+def test_points_on_both_sides_of_many_borders_are_looked_at_at_once(monkeypatch):
+    """As many calls for each of forty as for each of ten, and few."""
+    calls = []
+    evaluate = _Sides.evaluate
+    monkeypatch.setattr(_Sides, "evaluate", lambda self, *given: calls.append(0) or evaluate(self, *given))
+    counts = []
+    for count in (10, 40):
+        calls.clear()
+        list_switches(-nest(count, lambda i: 0.1 * i * x - i * v), -v)
+        counts.append(len(calls) / count)
+    assert max(counts) <= 20

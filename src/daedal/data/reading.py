@@ -39,6 +39,8 @@ LONGEST_LINE = 10_000_000  # characters
 COPIES = 5  # of a number, while a Dataset is made of columns
 NO_STAMP = -(2**63)  # microseconds: a cell that is no timestamp
 CHUNK = 2**11  # rows that are text at one time
+MISPLACED = "Write a quote inside of a cell twice, or delete it."
+OTHER_MARK = " If another character separates the columns, name it with delimiter=."
 ROWS = "A header line with the names of the columns and one row at least are needed."
 ABOVE = 100  # lines in which the header line is looked for
 
@@ -279,7 +281,7 @@ def _read(path: Path, delimiter: str, columns: Iterable[str], time: str | None, 
     with _open(path) as file:
         # Compressed text may be a thousand times as long as its file.
         limited = limit_lines(file, DataError, "it", longest=LONGEST_LINE, largest=LARGEST)
-        reader = csv.reader(limited, delimiter=delimiter)
+        reader = csv.reader(limited, delimiter=delimiter, strict=True)  # else an open quote swallows the rows below it
         rows = _list_rows(reader)
         header = [label.strip() for label in next(rows, ([], 0))[0]]
         if not header and next(rows, None) is None:
@@ -321,13 +323,28 @@ def _check_size(path: Path, rows: int, read: int, columns: int) -> None:
 def _list_rows(reader: Any) -> Iterator[tuple[list[str], int]]:
     """Rows and the lines they end on; a blank one only if another follows that is not."""
     blank: list[tuple[list[str], int]] = []
-    for row in reader:
+    while (row := _take_row(reader)) is not None:
         if row:
             yield from blank
             blank = []
             yield row, reader.line_num
         elif not blank:  # the first is refused already
             blank = [(row, reader.line_num)]
+
+
+def _take_row(reader: Any) -> list[str] | None:
+    """The next one; None at the end."""
+    begin = reader.line_num + 1
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        reason = str(error)
+        if "expected after" in reason:
+            sentence = f"line {reader.line_num} has text behind the quote that ends a cell."
+            raise DataError(sentence, MISPLACED + OTHER_MARK * (begin == 1)) from None
+        if "unexpected end" in reason or "field limit" in reason:
+            raise DataError(f"line {begin} opens a quote that is not closed.", "Close it, or delete it.") from None
+        raise
 
 
 @contextmanager

@@ -7,7 +7,10 @@ result.
 
 import ctypes
 import hashlib
-from functools import cache
+import re
+import threading
+from collections.abc import Callable
+from functools import cache, wraps
 from threading import Lock
 from typing import Any, final
 
@@ -20,6 +23,9 @@ QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what i
 SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
 
+STACK = 1 << 22  # bytes that any thread has left, half of the usual eight megabytes
+SPILLED = 8  # bytes of the stack for a line of optimised text: 0.5 were seen
+
 # The text is vectorised already, and long loop bodies gain nothing from unrolling.
 TUNING = dict.fromkeys(("loop_vectorization", "slp_vectorization", "loop_interleaving", "loop_unrolling"), False)
 UNOPTIMISED = "; quick\n"  # how its text begins, which tells it from the other
@@ -30,9 +36,10 @@ _codes: dict[str, "Code"] = {}
 
 @final
 class Code:
-    """Machine code that stays in memory as long as this object lives."""
+    """Machine code that stays in memory as long as this object lives; `stack`: how many bytes it may put there."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, stack: int = 0) -> None:
+        self._stack = stack
         llvm = _load_llvm()
         host = find_host()
         machine = _make_machine(host, 2)  # a fresh one: the engine owns it and frees it
@@ -46,8 +53,37 @@ class Code:
         if not address:
             raise SimulationError(f"The compiled object has no function '{name}'.", "Empty the cache folder.")
         call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * integers)(address)
+        if self._stack > STACK:
+            call = _run_aside(call, self._stack + STACK)
         call.code = self  # keeps the machine code alive
         return call
+
+
+_stacks = Lock()
+
+
+def _run_aside(call: Callable[..., None], stack: int) -> Any:
+    """The function in a thread that has so many bytes of stack: a stack that ends takes the process with it."""
+
+    @wraps(call)
+    def run(*arguments: int) -> None:
+        thread = threading.Thread(target=call, args=arguments, daemon=True)
+        with _stacks:
+            before = threading.stack_size(stack)
+            try:
+                thread.start()
+            finally:
+                threading.stack_size(before)
+        ended: BaseException | None = None
+        while thread.is_alive():
+            try:
+                thread.join()
+            except BaseException as error:  # after it: the thread writes into arrays of the caller
+                ended = error
+        if ended is not None:
+            raise ended
+
+    return run
 
 
 def load(text: str, quick: bool = False) -> Code:
@@ -87,7 +123,14 @@ def _make_code(text: str) -> Code:
         _announce(text)
         data = build(text, find_host())
         disk.write(key, data)
-    return Code(data)
+    return Code(data, estimate_stack(text))
+
+
+def estimate_stack(text: str) -> int:
+    """Bytes that code of this text may put on the stack: without optimising, all values have places of their own."""
+    width = re.search(r"<(\d+) x double>", text)
+    each = SPILLED if width is None or not text.startswith(UNOPTIMISED) else 8 * int(width[1])
+    return each * text.count("\n")
 
 
 def _announce(text: str) -> None:

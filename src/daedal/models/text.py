@@ -14,7 +14,6 @@ x = "m"
 """
 
 import json
-import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
@@ -25,6 +24,7 @@ import numpy as np
 from daedal import priors
 from daedal.disturbances import FilteredNoise, Noise, StateSpaceNoise, WhiteNoise
 from daedal.errors import DaedalError, ModelError, nearest, quoted, show
+from daedal.limits import nests_deeper
 from daedal.models.model import Model
 from daedal.models.parameter import Parameter
 from daedal.models.port import Port
@@ -91,20 +91,13 @@ def _write_table(entries: Mapping[str, Any]) -> str:
 
 LARGEST = 10_000_000  # characters
 DEEPEST = 20  # tables and arrays within each other; a model needs four
-STRING = re.compile(r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL)
-DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
 
 def _check_limits(text: str) -> None:
     """Refuse what the reader of TOML would take too deep or too long for."""
     if len(text) > LARGEST:
         raise ModelError(f"The text of the model has more than {LARGEST} characters.", "Divide the model.")
-    structure, depth = STRING.sub("s", text), 0
-    for bracket in re.findall(r"[][{}]", structure):
-        depth += 1 if bracket in "[{" else -1
-        if depth > DEEPEST:
-            break
-    if depth > DEEPEST or DOTTED.search(structure):
+    if nests_deeper(text, DEEPEST):
         raise ModelError(
             f"The text of the model has tables or arrays nested deeper than {DEEPEST} levels.",
             "Compare with the text of Model.to_text().",

@@ -11,9 +11,10 @@ from typing import Any, final
 
 from daedal.errors import DaedalError, DataError, ProjectError, is_real, nearest, quoted, show
 from daedal.files import check_file
+from daedal.limits import nests_deeper
 from daedal.projects.lines import Address, list_lines
 
-DEEPEST = 100  # brackets that are open at once
+DEEPEST = 100  # brackets that are open at once, and parts of a key
 LARGE = 1e300  # numbers are smaller
 LARGEST = 1 << 40  # bytes of a file that is named: what reads it has limits of its own
 NOT_TOML = (
@@ -72,8 +73,9 @@ def list_beside(path: Path) -> list[str]:
 
 def read_source(path: Path, text: str) -> tuple[Source, "Table"]:
     """The text as a table that knows its lines."""
-    if text.count("[") + text.count("{") > DEEPEST and _measure_depth(text) > DEEPEST:
-        raise ProjectError(f"{path}: there are more than {DEEPEST} brackets within each other.", "Close some.")
+    if nests_deeper(text, DEEPEST):
+        sentence = f"{path}: there are more than {DEEPEST} brackets within each other, or parts of one key."
+        raise ProjectError(sentence, "Close some, or leave some out.")
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:  # ValueError: a number of 5000 digits
@@ -83,14 +85,6 @@ def read_source(path: Path, text: str) -> tuple[Source, "Table"]:
         raise ProjectError(f"{path}{line}: this is not TOML: {reason[:1].lower()}{reason[1:]}.", remedy) from None
     source = Source(path, text, list_lines(text))
     return source, Table(source, (), content)
-
-
-def _measure_depth(text: str) -> int:
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "[{") - (character in "]}")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 @final

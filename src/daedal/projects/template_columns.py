@@ -86,6 +86,10 @@ def _read_header(path: Path) -> tuple[str, list[str]]:
     header = lines[0] if lines else ""
     delimiter = _find_delimiter(header)
     labels = _split(header, delimiter)
+    if not labels:
+        raise ProjectError(f"The first line of '{path}' has a quote that does not hold a cell.", "Close or delete it.")
+    if "\0" in header:
+        raise ProjectError(f"The first line of '{path}' has a null character, as no text has.", "Write it anew.")
     if len(labels) < 2 or all(_is_number(label) for label in labels) or header.lower().startswith("sep="):
         raise ProjectError(f"The first line of '{path}' does not name two columns.", _advise_on_header(lines))
     repeated = [label for label in dict.fromkeys(labels) if labels.count(label) > 1]
@@ -113,9 +117,9 @@ def _find_delimiter(line: str) -> str:
 
 def _split(line: str, delimiter: str) -> list[str]:
     try:
-        return [label.strip() for label in next(csv.reader([line], delimiter=delimiter), [])]
-    except csv.Error:  # of a field without an end
-        return [line]
+        return [label.strip() for label in next(csv.reader([line], delimiter=delimiter, strict=True), [""])]
+    except csv.Error as error:
+        return [line] if "limit" in str(error) else []  # a field without an end, or a quote
 
 
 def _read_table(path: Path) -> Columns:

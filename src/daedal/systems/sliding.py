@@ -138,7 +138,9 @@ def _make_reduction(plain: Reduction, lost: Mapping[int, float]) -> Reduction:
     c, d = plain.offsets.equations, plain.offsets.unknowns
     offsets = Offsets(np.concatenate([c, none]), np.concatenate([d, none]))
     seen = dict(zip(plain.observed, ca.vertsplit(observed), strict=True))
-    named = {f"side of {s.text}": Alias(control, 0, 1) for s, control in zip(switches, controls, strict=True)}
+    named = {
+        f"side of {s.text} ({s.mode})": Alias(control, 0, 1) for s, control in zip(switches, controls, strict=True)
+    }
     return prolong(extended, offsets, {**plain.aliases, **named}, seen, plain.repairs, switching)
 
 

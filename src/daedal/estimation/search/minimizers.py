@@ -63,6 +63,10 @@ class Obstacle(Enum):
         "where the slopes of the criterion are hardly more than Monte-Carlo error, so that nothing tells the way",
         "Take more particles, Likelihood(particles=...), or another method; these values are no estimate.",
     )
+    STAGES = (
+        "where the criterion is not settled: its steps, units, filters or references still changed at the last minimum",
+        "Go on with starts=fit; give steps (solver=Lanes(step=...)) or measurement_noise, so that less is to settle.",
+    )
 
 
 @final

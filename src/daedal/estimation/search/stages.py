@@ -7,8 +7,8 @@ from threading import Lock
 
 import numpy as np
 
-from daedal.errors import DaedalError, RefusalError
-from daedal.estimation.criteria import Evaluation, Objective, count_samples
+from daedal.errors import DaedalError, OutOfMemoryError, RefusalError
+from daedal.estimation.criteria import Evaluation, Objective, count_samples, fail_at
 from daedal.estimation.problem import draw_hypercube, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, Obstacle
 from daedal.estimation.search.rivals import are_near, find_foot, find_unit, is_low, list_looks
@@ -116,7 +116,7 @@ class _Search:
     def run(self, starts: Sequence[np.ndarray]) -> None:
         self.starts = len(starts)
         first = self.begin(np.asarray(starts[0], dtype=float))
-        self.try_all([Trial(self.objective, first.point, first), *prepare_trials(self.objective, starts[1:])])
+        self.try_all([first, *prepare_trials(self.objective, starts[1:])])
         if len(starts) == 1:
             self.more_if_stuck()
         begin = self.best
@@ -129,17 +129,20 @@ class _Search:
             self.compare_again(begin, end)
         self.look_for_rivals()
 
-    def begin(self, start: np.ndarray) -> Evaluation:
+    def begin(self, start: np.ndarray) -> Trial:
         """Leave out for good what fails at the first start, if anything does."""
-        first = self.evaluate(start)
+        try:
+            first = self.evaluate(start)
+        except OutOfMemoryError as error:  # another start may need less
+            return Trial(self.objective, start, fail_at(start, error.sentence), shortage=error)
         if self.check:
             self.check(self.objective, first)
         if not first.ok:
             forgiving = forgive_failures(self.objective, start)
             if forgiving is not self.objective:
                 self.objective = forgiving
-                return self.evaluate(start)
-        return first
+                first = self.evaluate(start)
+        return Trial(self.objective, start, first)
 
     def more_if_stuck(self) -> None:
         """Try starts elsewhere when the best estimate lies at a bound."""
@@ -176,7 +179,7 @@ class _Search:
             self._end(trial.minimum)
 
     def stages(self) -> None:
-        for stage in range(1, STAGES + 1):
+        for stage in range(1, STAGES + 2):
             if self.best is None:
                 return
             try:
@@ -185,6 +188,9 @@ class _Search:
                 self.notes.append(f"a refinement of the criterion was given up. {error.sentence}")
                 return
             if following is None:
+                return
+            if stage > STAGES:
+                self.converged, self.obstacle = False, Obstacle.STAGES
                 return
             self.stage = stage
             settled = self.settle(following)
@@ -329,7 +335,7 @@ def search(objective: Objective, starts: Sequence[np.ndarray], check: Check | No
             interrupted = True
     best = running.best
     if best is None:
-        raise NoStartError(running.trials[0].failure)
+        raise running.trials[0].shortage or NoStartError(running.trials[0].failure)
     if not any(_is_same(best, minimum) for minimum, _ in running.minima):
         running.minima.append([best, 1])
     ranked = sorted(

@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from daedal.errors import give_up_if_stopped
-from daedal.estimation.criteria import Evaluation, Objective
+from daedal.errors import OutOfMemoryError, give_up_if_stopped
+from daedal.estimation.criteria import Evaluation, Objective, fail_at
 from daedal.estimation.search.minimizers import Bounds, Function, Minimum, choose_minimizer
 from daedal.estimation.search.scoring import NoisyScoring
 from daedal.jobs import run_jobs
@@ -22,6 +22,7 @@ class Trial:
     first: Evaluation | None = None  # at the start
     best: Evaluation | None = None
     minimum: Minimum | None = None  # where the search ended, if it did
+    shortage: OutOfMemoryError | None = None  # what was missing at the start, where that alone failed it
     evaluations: int = 0
     course: list[tuple[float, np.ndarray]] = field(default_factory=list)  # value and point, one by one
 
@@ -33,7 +34,10 @@ class Trial:
     def run(self, count: Callable[[Evaluation], None]) -> None:
         """From the start to a minimum; every evaluation is counted."""
         if self.first is None:
-            self.first = self.evaluate(count, self.start)
+            try:
+                self.first = self.evaluate(count, self.start)
+            except OutOfMemoryError as error:
+                self.first, self.shortage = fail_at(self.start, error.sentence), error
         else:
             self.course.append((self.first.value, self.first.point))
         if self.first.ok:
@@ -70,11 +74,18 @@ def choose_steps(objective: Objective, point: np.ndarray) -> Objective:
 
 
 def prepare_trials(objective: Objective, starts: Sequence[np.ndarray]) -> list[Trial]:
-    """One for each start, with the steps of the one before where they serve: those chosen elsewhere may be too long."""
+    """One for each start, with the steps of the one before where they serve: those chosen elsewhere may be too long.
+
+    A start whose steps do not fit into memory is one that failed: the others may need few.
+    """
     trials = []
     for start in starts:
-        objective = choose_steps(objective, start)
-        trials.append(Trial(objective, start))
+        try:
+            objective = choose_steps(objective, start)
+        except OutOfMemoryError as error:
+            trials.append(Trial(objective, start, fail_at(start, error.sentence), shortage=error))
+        else:
+            trials.append(Trial(objective, start))
     return trials
 
 

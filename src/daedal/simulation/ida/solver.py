@@ -18,6 +18,8 @@ from daedal.simulation.ida.stepping import Stepper
 from daedal.simulation.solver import REACHED, Job, Outcome, Status, describe_interrupt
 from daedal.systems import InitialValues, System, find_initial_values
 
+SHORTEST = 1e-130  # of a simulation: squares of its steps, 1e-20 of it, are numbers
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -105,6 +107,7 @@ class IDA:
     def simulate(self, job: Job) -> Outcome:
         """Realizations one by one, on the paths that the lanes would see, as `Solver` says."""
         _refuse_delays(job.asked.system)
+        _refuse_short(job)
         if job.realizations is not None:
             return self._sample(job, job.realizations)
         return self._conclude(job, *self._solve_job(job))
@@ -112,7 +115,7 @@ class IDA:
     def simulate_cheaply(self, job: Job) -> Outcome | None:
         """One trajectory without disturbances, or None where compiled steps are expected to take less time."""
         most = limit_calls(job.asked)
-        if most == 0.0:
+        if most == 0.0 or _is_short(job):
             return None
         start, solution = self._solve_job(job, most)
         if solution.given_up:
@@ -179,6 +182,20 @@ def _refuse_delays(system: System) -> None:
         raise SimulationError(
             f"IDA cannot look back, and model '{system.model.name}' contains {quoted(system.reduction.delays)}.",
             "Use Lanes(tolerance=1e-10), or leave the solver out.",
+        )
+
+
+def _is_short(job: Job) -> bool:
+    return 0.0 < job.asked.forcing.end - job.asked.forcing.start < SHORTEST
+
+
+def _refuse_short(job: Job) -> None:
+    if _is_short(job):
+        span = job.asked.forcing.end - job.asked.forcing.start
+        raise SimulationError(
+            f"The simulation of model '{job.asked.system.model.name}' would last {span:.2g}, of whose parts IDA takes "
+            "squares, for which there are no numbers.",
+            "Measure time in a smaller unit.",
         )
 
 

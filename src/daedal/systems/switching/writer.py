@@ -13,6 +13,7 @@ from daedal.systems.switching.reader import COMPARING, KINKED, LOGICAL, Reader
 from daedal.systems.switching.switch import Bend, Known
 
 _ROUNDING = {ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FMOD: "fmod"}
+REMEDY = "nest fewer functions that switch; tables of np.where are read at once"
 LONGEST = 300  # nodes of a formula that is written out
 FREE = {*_ROUNDING, ca.OP_EQ, ca.OP_NE}  # where nothing is integrated from it
 
@@ -66,8 +67,7 @@ class _Writer:
         work: dict[int, Term] = {}
         zero = Term(ca.SX(0), ca.SX(0))
         terms = [zero] * formulas.shape[0]
-        remedy = "nest fewer functions that switch; tables of np.where are read at once"
-        for k in watch(range(function.n_instructions()), f"reading the switches of '{self.words.model}':", remedy):
+        for k in watch(range(function.n_instructions()), f"reading the switches of '{self.words.model}':", REMEDY):
             code = function.instruction_id(k)
             sources, targets = function.instruction_input(k), function.instruction_output(k)
             if code == ca.OP_INPUT:
@@ -141,16 +141,16 @@ class _Writer:
         )()
         if code in (ca.OP_LT, ca.OP_LE) and self._is_known(g):  # an input may stay on the border: true or false there
             return (
-                (1 + self._know(2 * unchanged - 1, g, lambda: self._write_briefly(typed), rounds=False)) / 2
+                (1 + self._know(2 * unchanged - 1, g, lambda: self._write(typed), rounds=False)) / 2
                 if self._inside
                 else unchanged
             )
         known = self._is_known(g)
         if known and code in KINKED and self.reader.crowded:
             if self._inside and g.element_hash() not in self.result.bends:
-                self.result.bends[g.element_hash()] = Bend(g, self._write_briefly(typed))
+                self.result.bends[g.element_hash()] = Bend(g, self._write(typed))
             return unchanged
-        mode = self._choose(node, g, lambda: self._write_briefly(typed) if known else self._write(typed))
+        mode = self._choose(node, g, lambda: self._write(typed))
         if mode is None:
             return unchanged
         if code == ca.OP_SIGN:
@@ -236,16 +236,12 @@ class _Writer:
     def _is_blended(self, sx: ca.SX) -> bool:
         return bool(self._blended) and not self._blended.isdisjoint(list_symbols(sx))
 
-    def _write_briefly(self, typed: ca.SX) -> str:
-        """The same, of a formula that is very long its end: a thousand of them are written."""
-        if ca.n_nodes(typed) <= LONGEST:
-            return self._write(typed)
-        parts = [typed.dep(k) for k in range(typed.n_dep())]
-        blanks = [intern_symbol("...").sx if ca.n_nodes(part) > LONGEST // 2 else part for part in parts]
-        make = ca.SX.binary if len(blanks) == 2 else ca.SX.unary
-        return self._write(make(typed.op(), *blanks))
-
     def _write(self, typed: ca.SX) -> str:
+        """A formula, of one that is very long its end: what nests a thousand times is written at every level."""
+        if ca.n_nodes(typed) > LONGEST:
+            parts = [typed.dep(k) for k in range(typed.n_dep())]
+            blanks = [intern_symbol("...").sx if ca.n_nodes(part) > LONGEST // 2 else part for part in parts]
+            typed = (ca.SX.binary if len(blanks) == 2 else ca.SX.unary)(typed.op(), *blanks)
         return str(Expression(self.words.rename(typed)))
 
 

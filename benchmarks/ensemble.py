@@ -12,9 +12,9 @@ run on one machine; read the ratios. Error is the largest error of the angle aga
 The disturbance and the input are piecewise linear on a 0.01 s grid, samples are taken every 0.1 s.
 
 With `--c`, a C program that solves the same problem with SUNDIALS (Debian's libsundials-dev) is built and timed among
-the solvers; it reads W.bin, U.bin and prints its cost. On a busy machine with AVX-512, in one run: 757 to 784 times that
-of a step of 0.01, where 700 are wanted, and 320 to 345 times that of `simulate` as called, with planning, noise and all
-variables kept, where 300 are wanted (190 to 270 while pilots drew their paths for each trial and noise was copied).
+the solvers; it reads W.bin, U.bin and prints its cost. On a busy machine with AVX-512, in one run: 757 to 784 times
+that of a step of 0.01, where 700 are wanted, and 320 to 345 times that of `simulate` as called, with planning, noise
+and all variables kept, where 300 are wanted (190 to 270 while pilots drew paths for each trial and noise was copied).
 """
 
 import os

@@ -275,7 +275,7 @@ def test_code_that_compiles_long_says_so_before(optimised_code, monkeypatch, cap
         with pytest.raises(InterruptedError):
             compiler.load(";" + "\nb1:\n".join(["x" * block] * (size // block)))
         assert built[-1] == sentences
-    assert "Compiling the steps of a simulation will take about 94 seconds; it" in caplog.text
+    assert "Compiling the steps of a simulation will take about 3 minutes; it" in caplog.text
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", "0"])

@@ -18,8 +18,8 @@ from daedal.kernels.target import Target, find_host
 
 LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations take longer than they save: two percent, at most
 QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what is run once
-SECONDS = 7e-7  # of compiling a character, about, of texts that are larger
-CROWDED = 4e-13  # and for each other one of its block, whose instructions are chosen and ordered together
+SECONDS = 8e-7  # of compiling a character, about, of texts that are larger
+CROWDED = 7e-13  # and for each other one of its block, whose instructions are chosen and ordered together
 QUICK_SHARE = 0.2  # of both, where it is not optimised
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
 

@@ -1,6 +1,7 @@
 """How long users of large models wait: preparation, first evaluation and further ones, with many free parameters.
 
-Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [linear] [record] [catalogue] [stiff] [pendulums].
+Run as: python benchmarks/scale.py [--tiny] [ode] [robot] [grid] [compiling] [linear] [record] [catalogue] [stiff]
+[pendulums].
 Seconds are processor time, with nothing compiled before; ratios in one row are of one run. Version 0.1.0 took, on a
 busy machine: 25 states and 50 parameters 52 s before the first evaluation and 1.12 s for each; a grid of 39 buses 48 s
 and 0.29 s; the delta robot's code for 8 parameters 24 s to compile, for 12 it was given up. On a busy machine, in one
@@ -159,6 +160,22 @@ def grid(tiny: bool) -> None:
         data = make_data(model, times, 0.3 * np.sin(times))
         names = list(model.parameters)
         show(f"grid of {buses} buses, 3 parameters", model, data, names, dd.OutputError(), 1 if tiny else 3)
+
+
+def compiling(tiny: bool) -> None:
+    """What is announced of compiling long functions, against what it takes."""
+    build, times = compiler.build, np.linspace(0, 2, 21)
+
+    def measure(text: str, target: Any) -> bytes:
+        spent, code = seconds(lambda: build(text, target))
+        print(f"{f'{len(text)} characters':<44} {spent:>8.2f} s, announced {compiler.estimate_seconds(text):.2f} s")
+        return code
+
+    compiler.build = measure
+    for buses in [6] if tiny else [118, 300, 600]:
+        push = {"u": dd.Signal(times, 0.3 * np.sin(times))}
+        dd.simulate(make_grid(buses), times, inputs=push, solver=dd.Lanes(method="rk4", step=0.05))
+    compiler.build = build
 
 
 def make_linear_chain(states: int, parameters: int) -> dd.Model:
@@ -340,6 +357,7 @@ FIGURES = {
     "ode": ode,
     "robot": robot,
     "grid": grid,
+    "compiling": compiling,
     "linear": linear,
     "record": record,
     "catalogue": catalogue,

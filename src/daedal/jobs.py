@@ -9,13 +9,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
+from functools import partial
+from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from daedal.errors import STOP, Stop
+from daedal.errors import STOP, Stop, give_up_if_stopped
 
 Answer = TypeVar("Answer")
 AWAKE = 0.2  # seconds between two looks at interrupts and progress
+GROUPS = 4  # for each processor, so that none waits long for another at the end
 
 
 _most: ContextVar[int | None] = ContextVar("most threads", default=None)
@@ -69,3 +72,25 @@ def run_jobs(jobs: Sequence[Callable[[], object]], tell: Callable[[int], None]) 
                 raise
     finally:
         STOP.reset(token)
+
+
+def map_jobs(work: Callable[[int], Answer], count: int) -> list[Answer]:
+    """`[work(0), work(1), …]`, side by side; what the first of them raises comes out, whichever was faster."""
+    answers: dict[int, Answer] = {}
+    errors: dict[int, Exception] = {}
+
+    def answer(numbers: range) -> None:
+        for number in numbers:
+            give_up_if_stopped()
+            try:
+                answers[number] = work(number)
+            except Exception as error:  # what the others do is not to tell which of them is told
+                errors[number] = error
+                return
+
+    groups = min(count, GROUPS * count_workers())
+    ends = [count * k // groups for k in range(groups + 1)]
+    run_jobs([partial(answer, range(*pair)) for pair in pairwise(ends)], lambda _: None)
+    if errors:
+        raise errors[min(errors)]
+    return [answers[number] for number in range(count)]

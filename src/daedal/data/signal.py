@@ -98,7 +98,7 @@ class Signal:
         value = np.zeros(t.shape)
         for power in range(len(self._coefficients) - 1, derivative - 1, -1):
             value = value * elapsed + perm(power, derivative) * self._coefficients[power, piece]
-        if derivative == 0:  # a held signal takes its last value at the last time
+        if derivative == 0 and t.size and t.max() == self.end:  # a held signal takes its last value at the last time
             value = np.where(t == self.end, self.values[-1], value)
         return value[()]
 
@@ -147,8 +147,8 @@ class Signal:
 
     def _within(self, t: Array) -> Array:
         reach = REACH * (self.end - self.start)
-        outside = ~((t >= self.start - reach) & (t <= self.end + reach))
-        if outside.any():
+        if t.size and not (t.min() >= self.start - reach and t.max() <= self.end + reach):
+            outside = ~((t >= self.start - reach) & (t <= self.end + reach))
             raise DataError(
                 f"the signal is known from {short(self.start)} to {short(self.end)} "
                 f"but was asked for at {short(t[outside][0])}.",

@@ -126,7 +126,9 @@ def compute_output(discrete: DiscreteNoise, state: np.ndarray) -> np.ndarray:
     return np.concatenate(values)
 
 
-def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def advance(
+    discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray, values: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The values at the grid points after each step, and the state there.
 
     Parameters
@@ -135,6 +137,8 @@ def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> 
         (states·(1 + sensitivities), lanes): from `make_initial_state` or an earlier call.
     normals
         (steps, states, lanes).
+    values
+        Where the values are to be written, if not into an array of their own.
 
     Returns
     -------
@@ -143,7 +147,7 @@ def advance(discrete: DiscreteNoise, state: np.ndarray, normals: np.ndarray) -> 
     state
         After the last step.
     """
-    return recur(discrete.parts, state, normals)
+    return recur(discrete.parts, state, normals, values)
 
 
 def _multiply(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -29,16 +29,19 @@ class NoiseMatrices:
     start: np.ndarray
 
 
-def recur(parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def recur(
+    parts: Sequence[NoiseMatrices], state: np.ndarray, normals: np.ndarray, values: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Values (steps, rows·parts, lanes) after each step, and the state (states·parts, lanes) after the last.
 
-    The first of `parts` holds the matrices, each further one their derivatives with respect to one parameter.
+    The first of `parts` holds the matrices, each further one their derivatives with respect to one parameter. The
+    values are written into an array of their shape, if there is one.
     """
     rows, n = parts[0].rows.shape
     steps, _, lanes = normals.shape
     numbers = np.concatenate([matrix.ravel() for part in parts for matrix in _list_moving(part)])
     state = np.array(state, order="C")
-    values = np.empty((steps, rows * len(parts), lanes))
+    values = np.empty((steps, rows * len(parts), lanes)) if values is None else values
     _compile_kernel(n, rows, len(parts)).run(
         state,
         np.ascontiguousarray(np.broadcast_to(numbers[:, None], (len(numbers), lanes))),

@@ -20,7 +20,9 @@ from daedal.kernels.target import Target, find_host
 
 LARGE_TEXT = 400_000  # characters; beyond, the slower optimisations take longer than they save: two percent, at most
 QUICK_TEXT = 100_000  # characters, from which on it pays not to optimise what is run once
-SECONDS = 2.5e-6  # of compiling a character, about, of texts that are larger
+SECONDS = 8e-7  # of compiling a character, about, of texts that are larger
+CROWDED = 7e-13  # and for each other one of its block, whose instructions are chosen and ordered together
+QUICK_SHARE = 0.2  # of both, where it is not optimised
 REMEMBERED = 256  # codes kept, those made last; one that a function was taken from lives as long as that function
 
 STACK = 1 << 22  # bytes that any thread has left, half of the usual eight megabytes
@@ -134,11 +136,18 @@ def estimate_stack(text: str) -> int:
 
 
 def _announce(text: str) -> None:
-    if len(text) > LARGE_TEXT and not text.startswith(UNOPTIMISED):
+    if len(text) > LARGE_TEXT:
         from daedal.progress import announce  # large code is rare
 
         remedy = "it is done once and kept; solver=IDA() needs none of it, nor do models with fewer switches"
-        announce("Compiling the steps of a simulation", len(text) * SECONDS, remedy)
+        announce("Compiling the steps of a simulation", estimate_seconds(text), remedy)
+
+
+def estimate_seconds(text: str) -> float:
+    """How long a text takes to compile, about: where blocks are long, longer than in proportion to its length."""
+    blocks = [len(block) for block in re.split(r"\nb\d+:\n|\n}\n", text)]
+    seconds = SECONDS * len(text) + CROWDED * sum(length * length for length in blocks)
+    return seconds * QUICK_SHARE if text.startswith(UNOPTIMISED) else seconds
 
 
 def make_key(text: str, target: Target) -> str:

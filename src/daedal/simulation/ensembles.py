@@ -16,7 +16,7 @@ from daedal.disturbances import make_seed
 from daedal.errors import SimulationError, check_whole_number, interruptible, list_entries, nearest, show
 from daedal.models import as_name
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import BLOCK, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
+from daedal.simulation.lanes import UNIT, Cut, Failure, Moments, Run, collect_moments, refuse_long_steps
 from daedal.simulation.request import check_memory, check_realizations, check_request, check_times, check_values
 from daedal.simulation.solver import REACHED, Status
 from daedal.symbolic import Expression
@@ -194,7 +194,7 @@ def ensemble(
         )
     free = tuple(_check_parameter(asked.system.model, name) for name in entries)
     kept, rows = _check_keep(keep, count), len(outputs) * (1 + len(free))
-    numbers = (2 * -(-count // BLOCK) * (rows + 1) + 2 * kept * len(outputs)) * len(sets) * asked.times.size
+    numbers = (2 * -(-count // UNIT) * (rows + 1) + 2 * kept * len(outputs)) * len(sets) * asked.times.size
     check_times(asked.system, asked.times)
     check_memory(asked.system, 8 * numbers, "Take fewer realizations, values or samples, or keep fewer realizations.")
     seed = make_seed(np.random.default_rng() if rng is None else rng)

@@ -61,6 +61,12 @@ class Predictor:
         """Parameters that the slopes belong to."""
         return self.run.scenario.free
 
+    @property
+    def work(self) -> int:
+        """Numbers that are advanced, each by some operations, and by one thread alone; realizations have several."""
+        size = len(self.run.scenario.system.states) + len(self.run.scenario.system.tops)
+        return self.run.plan.lengths.size * size * (1 + len(self.free)) * (self.realizations is None)
+
     def __call__(self, values: Mapping[str, float]) -> Prediction:
         """The prediction at these values; raises a DaedalError where they cannot be simulated."""
         run = self.run.at([values])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from daedal import der
+from daedal import der, jobs
 from daedal.errors import SimulationError
 from daedal.simulation.ensemble_solver import Lanes, prepare
 from daedal.simulation.lanes import blocks
-from daedal.simulation.lanes.blocks import BLOCK
+from daedal.simulation.lanes.blocks import BLOCK, UNIT
 from daedal.simulation.lanes.moments import collect_moments, project_lanes
 from daedal.simulation.lanes.run import Run
 from daedal.simulation.request import check_request
@@ -61,7 +61,7 @@ def all_lanes(run, realizations):
     return found, failures
 
 
-@pytest.mark.parametrize("group", [1, 2, 16, BLOCK])
+@pytest.mark.parametrize("group", [1, 2, UNIT])
 @pytest.mark.parametrize("realizations", [1, 2, 5, 37, BLOCK, BLOCK + 3])
 def test_moments_of_groups_are_those_of_the_trajectories(realizations, group):
     run = prepared(duffing(), values=[{"k": 4.0}, {"k": 6.0}])
@@ -84,7 +84,7 @@ def test_moments_of_groups_are_those_of_the_trajectories(realizations, group):
 
 def test_grouping_does_not_change_mean_and_variance():
     run = prepared(duffing())
-    whole, fine = (collect_moments(run, 70, group=group) for group in (BLOCK, 1))
+    whole, fine = (collect_moments(run, 70, group=group) for group in (UNIT, 1))
     np.testing.assert_allclose(whole.mean, fine.mean, rtol=1e-11, atol=1e-14)
     np.testing.assert_allclose(whole.variance, fine.variance, rtol=1e-9, atol=1e-14)
 
@@ -140,11 +140,30 @@ def test_projections_of_one_functional_pick_samples():
     np.testing.assert_allclose(project_lanes(run, 6, weights)[0], lanes[0, 3, :, 7], rtol=1e-14)
 
 
-@pytest.mark.parametrize("realizations", [64, 100, 512])
-def test_usual_numbers_of_realizations_are_work_for_two_cores(realizations):
-    """The longer half of the blocks, dealt in turn, holds little more than half of the lanes."""
+@pytest.mark.parametrize("workers", [2, 3, 8])
+@pytest.mark.parametrize("realizations", [64, 96, 100, 128, 200, 512, 1000])
+def test_usual_numbers_of_realizations_are_even_work_for_all_cores(realizations, workers, monkeypatch):
+    """Each takes the next block when it has done one; whole units could not be shared out more evenly."""
+    monkeypatch.setattr(jobs, "count_workers", lambda: workers)
     done = []
-    blocks.run_blocks(realizations, lambda lanes, _: done.append(lanes), "work", brief=True)
-    sizes = [len(lanes) for lanes in sorted(done, key=lambda lanes: lanes.start)]
-    assert sum(sizes) == realizations
-    assert max(sum(sizes[::2]), sum(sizes[1::2])) <= 0.65 * realizations
+    blocks.run_blocks(realizations, lambda lanes, _: done.append(lanes), "work")
+    done.sort(key=lambda lanes: lanes.start)
+    assert [one.stop for one in done[:-1]] == [one.start for one in done[1:]]
+    assert all(one.start % UNIT == 0 for one in done)
+    busy = [0] * workers
+    for lanes in done:
+        busy[busy.index(min(busy))] += len(lanes)
+    assert sum(busy) == realizations
+    assert max(busy) <= UNIT * -(-(realizations // UNIT) // workers) + realizations % UNIT
+
+
+@pytest.mark.parametrize("realizations", [33, 50, 100])
+def test_bits_do_not_depend_on_the_number_of_cores(realizations, monkeypatch):
+    run, weights = prepared(duffing()), np.random.default_rng(2).normal(size=(2, 6, TIMES.size))
+    seen = []
+    for workers in (1, 2, 3, 8):
+        monkeypatch.setattr(jobs, "count_workers", lambda workers=workers: workers)
+        moments, (lanes, _) = collect_moments(run, realizations), all_lanes(run, realizations)
+        tables = (moments.mean, moments.variance, moments.group_means, lanes)
+        seen.append([table.tobytes() for table in (*tables, project_lanes(run, realizations, weights))])
+    assert all(one == seen[0] for one in seen)

@@ -98,7 +98,7 @@ class MeanObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
-            scored = [self._score(number, point) for number in range(len(self.experiments))]
+            scored = self.simulations.map(lambda number: self._score(number, point))
         except RefusalError as error:
             return fail_at(point, error.sentence)
         parts = tuple(part for own, _ in scored for part in own)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from daedal import jobs
 from daedal.analysis import check_noise
 from daedal.errors import EstimationError, RefusalError
 from daedal.estimation.criteria import Capabilities, Evaluation, Forecast, Part, fail_at, refuse_singular
@@ -53,6 +54,7 @@ UNSETTLED = (
 )
 NEAR = 0.01  # standard errors by which the minimum may move with the reference
 HIDDEN = 1e-16  # share of information that is rounding once open starts have taken theirs
+MUCH = 2000  # samples of an experiment, times free parameters, from which on a second thread pays
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -186,19 +188,29 @@ class LikelihoodObjective:
         return Evaluation(point, cost, gradient, curvature, parts=tuple(parts), loglik=-value, inner=inner)
 
     def innovate(self, point: np.ndarray) -> list[tuple[Innovated, Point, Evolution]]:
-        """The innovations of each experiment; matrices are made once for experiments with the same values."""
+        """The innovations of each experiment; matrices are made once for experiments with the same values.
+
+        Long experiments are filtered side by side.
+        """
         space, model = self.problem.coordinates, self.problem.system.model
         known: dict[tuple, tuple[Point, Evolution]] = {}
-        innovated = []
+        seen = []
         for number, experiment in enumerate(self.linear):
             values = space.values(point, number)
             key = tuple(values.items())
             if key not in known:
                 at = Point(model, values, space.parameters)
                 known[key] = (at, experiment.stochastic.at(at))
-            at, evolution = known[key]
-            innovated.append((experiment.innovate(evolution, at), at, evolution))
-        return innovated
+            seen.append(known[key])
+
+        def innovate(number: int) -> tuple[Innovated, Point, Evolution]:
+            at, evolution = seen[number]
+            return self.linear[number].innovate(evolution, at), at, evolution
+
+        samples = sum(len(one.readings.measuring) for one in self.linear)
+        if len(seen) > 1 and samples * (1 + len(space.parameters)) >= MUCH * len(seen):
+            return jobs.map_jobs(innovate, len(seen))
+        return [innovate(number) for number in range(len(seen))]
 
     def predict(self, point: np.ndarray) -> tuple[Forecast, ...]:
         """One step ahead, and simulated from the start."""

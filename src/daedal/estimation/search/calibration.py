@@ -131,7 +131,11 @@ def _repeat(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sum_squares(model: Autoregression, weights: Sequence[np.ndarray]) -> np.ndarray:
-    return np.sum([np.sum(model.long_run(X) ** 2, axis=1) for X in weights], axis=0)
+    """Of all series, those that are equally long at once: there may be thousands of short ones."""
+    alike: dict[int, list[np.ndarray]] = {}
+    for X in weights:
+        alike.setdefault(X.shape[-1], []).append(X)
+    return np.sum([np.sum(model.long_run(np.stack(series)) ** 2, axis=(0, 2)) for series in alike.values()], axis=0)
 
 
 def _repeat_whitened(setting: _Setting) -> tuple[np.ndarray, np.ndarray]:

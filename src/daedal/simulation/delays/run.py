@@ -80,7 +80,7 @@ class DelayRun:
             course = make_course(self.scenario, self.program, values, lags, self.plan.step)
             block = partial(self._run_block, number, course, consume)
             try:
-                failures += run_blocks(realizations, block, title, brief=True)
+                failures += run_blocks(realizations, block, title)
             except RunInterrupted as interrupt:
                 raise RunInterrupted(failures + interrupt.failures) from interrupt
         return failures

@@ -1,4 +1,4 @@
-from .blocks import BLOCK, run_blocks
+from .blocks import BLOCK, UNIT, run_blocks
 from .fan import Fan
 from .lane_run import LaneRun, prepare_lanes
 from .moments import Cut, Moments, collect_moments, keep_lanes, project_lanes, simulate_single_lane
@@ -13,7 +13,7 @@ from .scenario import Paths, Scenario, Values
 __all__ = [
     "BLOCK", "BRIEF", "Consume", "Cut", "ESCAPED", "Effort", "Failure", "Fan", "KeptPaths", "LanePaths", "LaneRun",
     "MEANINGLESS", "Moments", "PATIENT", "Paths", "Plan", "Run", "RunInterrupted", "Scenario", "StepWish", "Trial",
-    "Values", "blame_long_steps", "check_smoothness", "choose", "choose_disturbance_grid", "collect_moments",
+    "UNIT", "Values", "blame_long_steps", "check_smoothness", "choose", "choose_disturbance_grid", "collect_moments",
     "compare", "describe_steps", "find_failures", "find_sample_interval", "keep_lanes", "make_sources",
     "prepare_lanes", "project_lanes", "refuse_exact", "refuse_long_steps", "run_blocks", "simulate_single_lane",
 ]

@@ -2,13 +2,28 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 
 from daedal.simulation.lanes.run import Failure, RunInterrupted
 
-BLOCK = 32  # lanes that advance together: few, so that a usual number of them is work for two cores
+BLOCK = 32  # lanes that advance together, about: few, so that a usual number of them is work for two cores
+UNIT = 16  # lanes that are in one block whatever the number of cores, so that their moments have the same bits
+LIGHT_WORK = 1e8  # operations for which a second thread does not pay
+BRIEF_WORK = 1e10  # operations of a block that no one needs to watch
 
 Work = Callable[[range, list[Failure]], None]
+
+
+def divide_lanes(realizations: int, workers: int) -> list[range]:
+    """Blocks of whole units, as even as they can be and as many for each core, the larger ones first.
+
+    What is no whole unit goes to the last.
+    """
+    units, wanted = max(realizations // UNIT, 1), -(-realizations // BLOCK)
+    count = min(-(-wanted // workers) * workers, units)
+    size, more = divmod(units, count)
+    ends = [UNIT * (size * k + min(k, more)) for k in range(1, count)]
+    return [range(*pair) for pair in pairwise([0, *ends, realizations])]
 
 
 def run_blocks(
@@ -16,18 +31,22 @@ def run_blocks(
     work: Work,
     title: str,
     *,
-    brief: bool,
+    operations: float = 0.0,
     find_share: Callable[[], float] | None = None,
 ) -> list[Failure]:
     """Do all blocks; `work(lanes, failures)` lists the lanes that failed, and gives up when nobody waits any more.
 
-    A block that is not brief is watched, even if it is alone; `find_share` tells how much of the work is done, where
+    A block of many operations is watched, even if it is alone; `find_share` tells how much of the work is done, where
     that can be told more closely than by blocks.
     """
-    blocks = [range(first, min(first + BLOCK, realizations)) for first in range(0, realizations, BLOCK)]
+    blocks = [range(realizations)]
+    if realizations > BLOCK or operations >= LIGHT_WORK:
+        from daedal.jobs import count_workers  # loaded for what is work for several
+
+        blocks = divide_lanes(realizations, count_workers())
     failures: list[list[Failure]] = [[] for _ in blocks]
     try:
-        if len(blocks) == 1 and brief:  # a thread would cost more than a short run
+        if len(blocks) == 1 and operations < BRIEF_WORK:  # a thread would cost more than a short run
             work(blocks[0], failures[0])
         else:
             _run_in_threads(blocks, work, failures, title, find_share)

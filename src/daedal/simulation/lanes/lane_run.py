@@ -16,14 +16,13 @@ from daedal import simulation
 from daedal.errors import give_up_if_stopped
 from daedal.simulation.forcing import see_features
 from daedal.simulation.lanes.blocks import BLOCK, run_blocks
-from daedal.simulation.lanes.march import Reordering, Table, find_solved, march_lanes
+from daedal.simulation.lanes.march import KEPT, Reordering, Table, find_solved, march_lanes
 from daedal.simulation.lanes.pilot import PATIENT, Effort, Task, count_grazing, prepare_steps
 from daedal.simulation.lanes.run import Consume, Failure, Plan, StepWish, describe_steps, find_failures
 from daedal.simulation.lanes.scenario import Paths, Scenario, Values
 from daedal.simulation.lanes.search import choose_steps, estimate_step_error, make_regular
 from daedal.simulation.steps import Program, Schedule, make_grid_row
 
-BRIEF_WORK = 1e10  # operations of a block that no one needs to watch
 PILOT = 8  # lanes on which steps are chosen
 
 
@@ -81,7 +80,7 @@ class LaneRun:
             realizations,
             partial(self._run_block, count),
             title,
-            brief=self.table.emit.size * self.program.instructions * min(realizations, BLOCK) < BRIEF_WORK,
+            operations=float(self.table.emit.size) * self.program.instructions * min(realizations, BLOCK),
             find_share=lambda: sum(list(done.values())) / total,
         )
 
@@ -173,7 +172,40 @@ class _PilotPaths:
         self._blocks = [paths for paths in blocks if paths is not None]
 
     def draw_rows(self, first: int, last: int) -> np.ndarray:
-        return np.concatenate([paths.draw_rows(first, last) for paths in self._blocks], axis=2)
+        rows = [paths.draw_rows(first, last) for paths in self._blocks]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=2)
+
+
+class _TrialPaths:
+    """Rows that one trial after another asks for, drawn once."""
+
+    def __init__(self, paths: Paths, first: np.ndarray, points: int) -> None:
+        self._paths, self._drawn = paths, 1
+        self._rows = np.empty((points, *first.shape))
+        self._rows[0] = first
+
+    def draw_rows(self, first: int, last: int) -> np.ndarray:
+        if last > self._drawn:
+            self._rows[self._drawn : last] = self._paths.draw_rows(self._drawn, last)
+            self._drawn = last
+        return self._rows[first:last]
+
+
+def _share_paths(scenario: Scenario, pilots: Sequence[Values]) -> Callable[[int], Paths]:
+    """The paths of so many pilot lanes, for one trial after another; of a long record each draws its own."""
+    points = int((scenario.forcing.end - scenario.forcing.start) / scenario.grid) + 3  # one cell begun, and one beyond
+    shared: dict[int, _TrialPaths] = {}
+
+    def get(count: int) -> Paths:
+        if count in shared:
+            return shared[count]
+        paths = _PilotPaths(scenario, pilots[:count])
+        first = paths.draw_rows(0, 1)[0]
+        if points * first.nbytes > KEPT:
+            return paths
+        return shared.setdefault(count, _TrialPaths(paths, first, points))
+
+    return get
 
 
 def prepare_lanes(
@@ -189,8 +221,10 @@ def prepare_lanes(
     alike = [one for one in values if one.clocks == values[0].clocks]  # lanes share their steps
     chosen = [alike[i] for i in np.unique(np.linspace(0, len(alike) - 1, PILOT).astype(int))]
     plain, watched = scenario.watch(chosen)
-    choice = choose_steps(_make_task(plain, times, wanted, watched, effort), *wish)
-    task = _make_task(scenario, times, wanted, chosen, effort)
+    task = _make_task(plain, times, wanted, watched, effort)
+    choice = choose_steps(task, *wish)
+    if plain is not scenario:
+        task = _make_task(scenario, times, wanted, chosen, effort)
     if choice.error == 0.0 and scenario.free and scenario.slots is None:  # at rest, values tell nothing about steps
         choice = choose_steps(replace(task, moved=True), *wish)
     program, table = prepare_steps(task, choice.method, choice.steps, quick=effort.once)
@@ -211,9 +245,11 @@ def _make_task(
     forcing = replace(scenario.forcing, clocks=chosen[0].clocks) if chosen[0].clocks else scenario.forcing
     lanes = range(max(PILOT if noisy else 1, len(chosen)))
     pilots = [chosen[lane % len(chosen)] for lane in lanes]
-    first_row = _PilotPaths(scenario, pilots).draw_rows(0, 1)[0] if noisy else None
+    share_paths = _share_paths(scenario, pilots) if noisy else None
+    first_row = share_paths(len(lanes)).draw_rows(0, 1)[0] if share_paths else None
     exogenous = scenario.find_exogenous(first_row, len(lanes)).reshape(-1, len(lanes))
     parameters = np.stack([scenario.make_parameters(one) for one in pilots], axis=1)
+    starts = [scenario.initialize(one, first_row, len(lanes)) for one in chosen]
 
     def begin(program: Program, state: np.ndarray) -> np.ndarray:
         given, own = parameters[:, : state.shape[1]], exogenous[:, : state.shape[1]]
@@ -229,9 +265,9 @@ def _make_task(
         directions=scenario.directions,
         curves=make_grid_row(system).curves if noisy else (),
         point=scenario.make_point(chosen[0]),
-        state=np.stack([scenario.initialize(one, first_row, len(lanes))[:, i] for i, one in enumerate(pilots)], axis=1),
+        state=np.stack([starts[lane % len(chosen)][:, lane] for lane in lanes], axis=1),
         parameters=parameters,
-        paths=lambda count: _PilotPaths(scenario, pilots[:count]) if noisy else None,
+        paths=share_paths or (lambda _: None),
         find_sizes=partial(scenario.measure_rows, chosen[0], wanted),
         effort=effort,
         begin=begin if scenario.slots else None,

@@ -61,12 +61,16 @@ class Table:
 
     def tabulate(self, steps: Schedule) -> tuple[np.ndarray, np.ndarray]:
         """The same of any steps."""
-        program, forcing, inputs = self.program, self.forcing, list(self.program.inputs)
-        values = tabulate_nodes(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
-        values = values.reshape(steps.starts.size, program.nodes.size * len(inputs))
-        sampled = np.where(steps.emit >= 0, self.times[steps.emit], steps.ends)
-        ends = forcing.at_all(np.clip(sampled, forcing.start, forcing.end))[:, inputs]
-        columns = [steps.starts[:, None], steps.lengths[:, None], values, ends]
+        program, forcing = self.program, self.forcing
+        columns = [steps.starts[:, None], steps.lengths[:, None]]
+        if program.inputs:
+            inputs = list(program.inputs)
+            values = tabulate_nodes(forcing, steps, program.nodes)[:, :, inputs].transpose(0, 2, 1)
+            sampled = np.where(steps.emit >= 0, self.times[steps.emit], steps.ends)
+            read = np.ones(sampled.size, dtype=bool) if program.projects_inputs else steps.emit >= 0
+            ends = np.zeros((sampled.size, len(inputs)))
+            ends[read] = forcing.at_all(np.clip(sampled[read], forcing.start, forcing.end))[:, inputs]
+            columns += [values.reshape(steps.starts.size, program.nodes.size * len(inputs)), ends]
         row = np.zeros(steps.starts.size, dtype=np.int64)
         if program.disturbances:
             row = np.floor((steps.starts - forcing.start) / self.grid + ON_GRID).astype(np.int64)
@@ -133,8 +137,8 @@ def march_lanes(
         while position < chunk.steps:
             before = state.copy()
             out = chunk.run(program, state, parameters, position)
-            bad = np.flatnonzero(~np.all(find_solved(out), axis=0) & ~_find_given_up(out))
-            if bad.size and reorder is not None:
+            solved = find_solved(out)
+            if not solved.all() and reorder is not None and (bad := _find_curable(out, solved)).size:
                 after = state.copy()
                 lane = int(bad[0])
                 good = chunk.find_last_good(out, lane, position)
@@ -175,10 +179,11 @@ def find_solved(out: np.ndarray) -> np.ndarray:
     return finite & (np.nan_to_num(out[:, -1], nan=np.inf) <= ACCEPTED)
 
 
-def _find_given_up(out: np.ndarray) -> np.ndarray:
-    """Which lanes changed sides without end, which other pivots do not cure; what is undefined, they may."""
+def _find_curable(out: np.ndarray, solved: np.ndarray) -> np.ndarray:
+    """Lanes that are not solved and that other pivots may cure, as they do not if a lane changed sides without end."""
     residuals = np.nan_to_num(out[:, -1])
-    return np.any((residuals >= GAVE_UP) & (residuals < PERHAPS_PIVOTS), axis=0)
+    endless = np.any((residuals >= GAVE_UP) & (residuals < PERHAPS_PIVOTS), axis=0)
+    return np.flatnonzero(~np.all(solved, axis=0) & ~endless)
 
 
 class _Chunk:

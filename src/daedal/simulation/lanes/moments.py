@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daedal.errors import SimulationError
-from daedal.simulation.lanes.blocks import BLOCK
+from daedal.simulation.lanes.blocks import UNIT
 from daedal.simulation.lanes.run import Failure, Run, RunInterrupted
 
 
@@ -47,12 +47,12 @@ def collect_moments(
     run: Run,
     realizations: int,
     keep: int = 0,
-    group: int = BLOCK,
+    group: int = UNIT,
     without: Collection[int] = (),
     *,
     partly: bool = False,
 ) -> Moments:
-    """Simulate all lanes and take moments over groups of lanes (a divisor of BLOCK).
+    """Simulate all lanes and take moments over groups of lanes (a divisor of UNIT).
 
     Lanes that fail are left out, and those `without` which it is wanted. With `partly`, an interrupt gives what is
     there (`Cut`), if there is anything.
@@ -109,7 +109,10 @@ def project_lanes(run: Run, realizations: int, weights: np.ndarray) -> np.ndarra
 
     def consume(_: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         part = weights[:, :, samples].transpose(0, 2, 1).reshape(len(weights), -1)
-        result[:, lanes.start : lanes.stop] += part @ out.reshape(-1, len(lanes))
+        for first in range(0, len(lanes), UNIT):  # so that the last bits do not depend on the blocks
+            unit = slice(first, first + UNIT)
+            rows = np.ascontiguousarray(out[:, :, unit]).reshape(part.shape[1], -1)
+            result[:, lanes.start : lanes.stop][:, unit] += part @ rows
 
     run.run(realizations, consume)
     return result
@@ -138,8 +141,8 @@ class _Parts:
         self.kept = np.full((len(run.values), outputs, keep, run.times.size), np.nan)
         self._left_out: set[tuple[int, int]] = set()
         self._group = group
-        self._finished: set[int] = set()  # first lanes of blocks
-        self._received: dict[int, list[int]] = {}  # by the same: samples of each value, which come in order
+        self._finished: set[range] = set()  # blocks
+        self._received: dict[range, list[int]] = {}  # by the same: samples of each value, which come in order
 
     def begin(self, left_out: set[tuple[int, int]]) -> None:
         """Go through all lanes (once more): what is finished comes out the same, whatever lanes of others are out."""
@@ -148,17 +151,21 @@ class _Parts:
     def mark_unfinished(self, failures: list[Failure]) -> None:
         """Blocks whose moments contain lanes that turned out to fail."""
         bad = {failure.lane for failure in failures if (failure.value, failure.lane) not in self._left_out}
-        for first in {lane - lane % BLOCK for lane in bad}:
-            self._finished.discard(first)
-            self._received.pop(first, None)
+        for block in {block for block in [*self._finished, *self._received] for lane in bad if lane in block}:
+            self._finished.discard(block)
+            self._received.pop(block, None)
 
     def find_cut(self, failures: list[Failure]) -> Cut | None:
         """What is there, if anything; lanes that failed so far may spoil some."""
         self.mark_unfinished(failures)
-        begun = {first: min(counts) for first, counts in self._received.items() if min(counts)}
+        begun = {block: min(counts) for block, counts in self._received.items() if min(counts)}
         usable = dict.fromkeys(self._finished, self._times.size) or begun
-        firsts = [first for first in range(0, self._realizations, BLOCK) if first not in usable]
-        missing = tuple(range(first, min(first + BLOCK, self._realizations)) for first in firsts)
+        ends, firsts = [0], []
+        for block in sorted(usable, key=lambda block: block.start):
+            firsts.append(block.start)
+            ends.append(block.stop)
+        gaps = zip(ends, [*firsts, self._realizations], strict=True)
+        missing = tuple(range(*gap) for gap in gaps if gap[0] < gap[1])
         return Cut(missing, min(usable.values())) if usable else None
 
     def __call__(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
@@ -166,10 +173,10 @@ class _Parts:
         kept[:, :, samples] = out[:, : kept.shape[0], : kept.shape[1]].transpose(1, 2, 0)
         for first in range(0, len(lanes), self._group):
             self._add(value, lanes[first : first + self._group], samples, out[:, :, first : first + self._group])
-        received = self._received.setdefault(lanes.start, [0] * len(self.kept))
+        received = self._received.setdefault(lanes, [0] * len(self.kept))
         received[value] += samples.size
         if min(received) == self._times.size:
-            self._finished.add(lanes.start)
+            self._finished.add(lanes)
 
     def _add(self, value: int, lanes: range, samples: np.ndarray, out: np.ndarray) -> None:
         group = lanes.start // self._group

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import RLock
 from weakref import finalize
 
@@ -89,6 +90,15 @@ class Sources:
     ways: int
     drawn: "Drawn" = field(default_factory=lambda: Drawn())
 
+    @cached_property
+    def alone(self) -> Source | None:
+        """The only one, if its values are the grid row as they are."""
+        source = self.sources[0]
+        count = len(source.noise.matrices.rows)
+        whole = len(self.sources) == 1 and self.ways == 1 and not source.chain.size and count == self.disturbances
+        same = whole and np.array_equal(source.kept, np.arange(count)) and np.array_equal(source.places, source.kept)
+        return source if same else None
+
 
 def make_sources(system: System, numbers: Mapping[str, float], grid: float, rates: np.ndarray, ways: int) -> Sources:
     """Discretise every disturbance on the grid; `rates` is dp/dθ as (parameter of the reduction, direction)."""
@@ -168,20 +178,25 @@ class LanePaths:
         if last > have:
             kept = self._kept[max(first - self._first, 0) :]
             self._first = have - kept.shape[0]
-            self._kept = np.concatenate([kept, self._advance(range(have, last))])
+            rows = np.empty((last - self._first, *kept.shape[1:]))
+            rows[: kept.shape[0]] = kept
+            self._advance(range(have, last), rows[kept.shape[0] :])
+            self._kept = rows
         return self._kept[first - self._first : last - self._first]
 
     def _draw(self, number: int, steps: range) -> np.ndarray:
         components = self._sources.sources[number].noise.states
         return draw_innovations(self._seed, self._purpose, number, self._paths, steps, components)
 
-    def _advance(self, points: range) -> np.ndarray:
-        """Grid point k is reached by innovation k."""
-        values = []
+    def _advance(self, points: range, rows: np.ndarray) -> None:
+        """Fill the rows; grid point k is reached by innovation k."""
+        values, alone = [], self._sources.alone
         for number, source in enumerate(self._sources.sources):
-            rows, self._states[number] = advance(source.noise, self._states[number], self._draw(number, points))
-            values.append(rows)
-        return self._combine(values, len(points))
+            drawn, target = self._draw(number, points), rows if alone is source else None
+            own, self._states[number] = advance(source.noise, self._states[number], drawn, target)
+            values.append(own)
+        if alone is None:
+            rows[:] = self._combine(values, len(points))
 
     def _combine(self, values: list[np.ndarray], points: int) -> np.ndarray:
         """Put the values of all disturbances into rows, with the chain rule from their parameters to the directions."""

@@ -153,7 +153,11 @@ def _run_pilots(task: Task, prepared: tuple[Program, Table]) -> tuple[np.ndarray
 
     def receive(_: np.ndarray, out: np.ndarray) -> None:
         nonlocal unsolved
-        good, finite = find_solved(out), np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
+        good = find_solved(out)
+        if good.all():
+            samples.append(out[:, :rows])
+            return
+        finite = np.all(np.abs(out[:, :-1]) < ESCAPED, axis=1)
         unsolved = unsolved or bool(np.any(finite & ~good))
         samples.append(np.where(good[:, None], out[:, :rows], np.nan))
 
@@ -187,22 +191,24 @@ def compare(
     lasting = failing[1] == end
     if not failing[1].any():
         return float("inf")
-    if lasting.any():  # lanes that end by themselves say nothing about the steps, as long as others last
-        coarse, fine = coarse[:, :, lasting], fine[:, :, lasting]
-    else:
+    if not lasting.any():
         before = max(int(min(failing[0].min(), failing[1].min())) - 1, 1)
         coarse, fine = coarse[:before], fine[:before]
-    if not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
+    elif not lasting.all():  # lanes that end by themselves say nothing about the steps, as long as others last
+        coarse, fine = coarse[:, :, lasting], fine[:, :, lasting]
+    if not lasting.all() and not (np.isfinite(coarse).all() and np.isfinite(fine).all()):
         return float("inf")
-    differences = _find_differences(coarse[:, :wanted], fine[:, :wanted], STUCK * switches, find_sizes)
+    values = slice(0, wanted)
+    change, size = _relate(coarse[:, values], fine[:, values], STUCK * switches, find_sizes)
     if not switches:
-        return float(np.max(differences))
+        return float(np.max(_find_largest(change) / size))
     alone = _find_alone(coarse[:, -1] != fine[:, -1])[:, None]
-    error = float(np.max(np.where(alone, 0.0, differences)))
+    error = float(np.max(np.where(alone, 0.0, np.abs(change) / size[:, None])))
     if fine.shape[1] == wanted + 1:
         return error
     turned = slice(wanted, fine.shape[1] - 1)
-    rates = np.where(alone, 0.0, _find_differences(coarse[:, turned], fine[:, turned], 0.0, find_sizes, wanted))
+    change, size = _relate(coarse[:, turned], fine[:, turned], 0.0, lambda: find_sizes()[wanted:])
+    rates = np.where(alone, 0.0, np.abs(change) / size[:, None])
     return max(error, SENSITIVITIES * float(np.median(rates.max(axis=(0, 1)))))
 
 
@@ -239,25 +245,33 @@ def _find_alone(different: np.ndarray) -> np.ndarray:
     return different & ~padded[:-2] & ~padded[2:]
 
 
-def _find_differences(
-    coarse: np.ndarray, fine: np.ndarray, stuck: float, find_sizes: Callable[[], np.ndarray], first: int = 0
-) -> np.ndarray:
-    """Relative to the size of each row; round-off has no digits to compare, whereas a small unit keeps them all.
+def _relate(
+    coarse: np.ndarray, fine: np.ndarray, stuck: float, find_sizes: Callable[[], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The differences, and the size of each row by which they are judged.
 
-    The sizes that rows may have stand from the `first` on among those that are found.
+    Round-off has no digits to compare and counts as infinitely large, whereas a small unit keeps all of its digits.
     """
-    size = np.max(np.abs(fine), axis=(0, 2), keepdims=True)
-    differences = np.where(size > 0.0, np.abs(coarse - fine) / np.where(size > 0.0, size, 1.0), 0.0)
-    erratic = np.max(differences, axis=(0, 2), keepdims=True, initial=0.0) > ERRATIC
+    change, size = coarse - fine, _find_largest(fine)
+    divisor = np.where(size > 0.0, size, np.inf)
+    erratic = _find_largest(change) > ERRATIC * divisor
     if not erratic.any():
-        return differences
-    possible = find_sizes()[None, first : first + fine.shape[1], None]
-    size = np.maximum(size, np.max(np.abs(coarse), axis=(0, 2), keepdims=True))  # what only one has is no round-off
-    return np.where((size <= stuck * possible) | ((size <= NEGLIGIBLE * possible) & erratic), 0.0, differences)
+        return change, divisor
+    possible = find_sizes()[: size.size]
+    size = np.maximum(size, _find_largest(coarse))  # what only one has is no round-off
+    negligible = (size <= stuck * possible) | ((size <= NEGLIGIBLE * possible) & erratic)
+    return change, np.where(negligible, np.inf, divisor)
+
+
+def _find_largest(values: np.ndarray) -> np.ndarray:
+    """The largest absolute value of each row."""
+    return np.maximum(values.max(axis=0), -values.min(axis=0)).max(axis=-1)
 
 
 def _find_first_failure(run: np.ndarray) -> np.ndarray:
     """The first sample of each lane that is not finite; the number of samples where all are."""
+    if np.isfinite(run.max() - run.min()):  # as usual, and looked at without a copy
+        return np.full(run.shape[2], len(run))
     finite = np.all(np.isfinite(run), axis=1)
     return np.where(np.all(finite, axis=0), len(run), np.argmin(finite, axis=0))
 

@@ -195,7 +195,7 @@ class Scenario:
             columns.append(self._make_column(values, start, at))
         return np.stack(columns, axis=1)
 
-    @property
+    @cached_property
     def _constrained(self) -> bool:
         """Whether consistent values differ from lane to lane: a disturbance enters a constraint, or a T is held."""
         if not self.disturbances:

@@ -136,6 +136,7 @@ class Program:
     sample: ca.Function | None = None  # (state, parameters, t, exogenous, marks) → the state, where anything is held
     look: ca.Function | None = None  # (state, parameters, t, exogenous) → margins of switches, tolerances and controls
     repeated: "RepeatedScan | None" = None  # the kernel for any number of directions, where they are alike
+    projects_inputs: bool = True  # whether inputs at the end of a step are read where no sample follows
 
     @property
     def nodes(self) -> np.ndarray:
@@ -208,10 +209,21 @@ def _compile(system: System, shape: Shape, point: Point, step: float, quick: boo
     builder = StepBuilder(discretization, shape, known, noisy, row)
     first, size = builder.observe_first(wanted), discretization.size
     if shape.directions.repeated:
-        return _compile_repeated(StepBuilder(discretization, shape.one, known, noisy, row), shape, first)
-    advance, observation = builder.step(), builder.observe(wanted)
-    kernel = compile_scan(advance, observation, lanes=None if shape.noisy else 1, quick=quick)
-    return Program(shape, kernel, first, kernel.instructions, size, known, noisy)
+        program = _compile_repeated(StepBuilder(discretization, shape.one, known, noisy, row), shape, first)
+    else:
+        advance, observation = builder.step(), builder.observe(wanted)
+        kernel = compile_scan(advance, observation, lanes=None if shape.noisy else 1, quick=quick)
+        program = Program(shape, kernel, first, kernel.instructions, size, known, noisy)
+    return replace(program, projects_inputs=_constrains_inputs(r, known))
+
+
+def _constrains_inputs(reduction: Reduction, inputs: Sequence[int]) -> bool:
+    """Whether the constraints, onto which a step is projected, contain known inputs."""
+    symbols = reduction.arguments[-1]
+    constraints = ca.vertcat(reduction.G, ca.vec(reduction.A), ca.vec(reduction.B))
+    return bool(reduction.constraints and inputs) and ca.depends_on(
+        constraints, ca.vertcat(*(symbols[i] for i in inputs))
+    )
 
 
 def _compile_repeated(builder: "StepBuilder", shape: Shape, first: ca.Function) -> Program:

@@ -143,8 +143,7 @@ def _evaluate_at_nodes(signal: Signal, order: int, steps: Schedule, nodes: np.nd
     several = np.flatnonzero(last > first)
     if several.size:
         moments = _compute_moments(signal, order, steps, several, first, last)
-        basis = np.stack([legendre.legval(2 * nodes - 1, np.eye(DEGREE + 1)[k]) for k in range(DEGREE + 1)])
-        values[several] = moments @ basis
+        values[several] = moments @ legendre.legvander(2 * nodes - 1, DEGREE).T
     return values
 
 
@@ -168,19 +167,19 @@ def _compute_moments(
     signal: Signal, order: int, steps: Schedule, which: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> np.ndarray:
     """Legendre coefficients over each step: (2k + 1) ∫₀¹ u P_k, by Gauss quadrature on every piece it meets."""
-    points, weights = legendre.leggauss(4)
+    breaks, coefficients = signal.pieces()
+    points, weights = legendre.leggauss((len(coefficients) - 1 + DEGREE) // 2 + 1)  # exact for u P_k
     counts = last[which] - first[which] + 1
-    owner = np.repeat(np.arange(which.size), counts)
-    piece = first[which][owner] + np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    breaks, _ = signal.pieces()
-    start, length = steps.starts[which][owner], steps.lengths[which][owner]
-    left = np.clip((breaks[piece] - start) / length, 0.0, 1.0)
-    right = np.clip((breaks[piece + 1] - start) / length, 0.0, 1.0)
-    position = left[:, None] + (right - left)[:, None] * (points + 1) / 2
-    value = _evaluate_piece(signal, order, piece, start, length[:, None] * position)
-    weighted = value * weights / 2 * (right - left)[:, None]
+    begins = np.cumsum(counts) - counts
+    owner = np.repeat(which, counts)
+    piece = np.arange(owner.size) + np.repeat(first[which] - begins, counts)
+    start, length = steps.starts[owner], steps.lengths[owner]
+    left = np.maximum((breaks[piece] - start) / length, 0.0)
+    width = np.minimum((breaks[piece + 1] - start) / length, 1.0) - left
     moments = np.zeros((which.size, DEGREE + 1))
-    for k in range(DEGREE + 1):
-        share = (2 * k + 1) * np.sum(weighted * legendre.legval(2 * position - 1, np.eye(DEGREE + 1)[k]), axis=1)
-        np.add.at(moments[:, k], owner, share)
+    for point, weight in zip((points + 1) / 2, weights / 2, strict=True):
+        position = left + width * point
+        weighted = _evaluate_piece(signal, order, piece, start, (length * position)[:, None])[:, 0] * (weight * width)
+        for k, polynomial in enumerate(legendre.legvander(2 * position - 1, DEGREE).T):
+            moments[:, k] += (2 * k + 1) * np.add.reduceat(weighted * polynomial, begins)
     return moments

@@ -93,8 +93,9 @@ def near(value: float, lower: float = -np.inf, upper: float = np.inf) -> dd.Para
     return dd.Parameter(min(max(1.2 * value, lower), upper), lower=lower, upper=upper)
 
 
-def positive(value: float) -> dd.Parameter:
-    return dd.Parameter(1.2 * value, lower=1e-3 * value, upper=1e3 * value, scale="log")
+def positive(value: float, lower: float = 0.0, upper: float = np.inf) -> dd.Parameter:
+    lower, upper = max(1e-3 * value, lower), min(1e3 * value, upper)
+    return dd.Parameter(1.2 * value, lower=lower, upper=upper, scale="log")
 
 
 def make(name: str, equations: list, unknowns: list, truth: Mapping, **more) -> dd.Model:
@@ -136,7 +137,7 @@ def list_cases() -> dict[str, Case]:
             make("furnace", [a * der(x) == z - x, b * der(z) == x - z + u + w], [x, z], {a: 1.0, b: 3.0},
                  initial={x: 0.0, z: 0.0}, disturbances={w: noise(std=0.5, time_constant=2.0)},
                  measurement_noise={"y": 0.15}),
-            1000, 0.5, {"a": positive(1.0), "b": positive(3.0)}, push=binary(10),
+            1000, 0.5, {"a": positive(1.0, upper=1.75), "b": positive(3.0, lower=1.75)}, push=binary(10),
         ),
         "kiln": Case(
             make("kiln", [a * der(x) == z - x, b * der(z) == x - z + u + w], [x, z], {a: 1.0, b: 3.0},

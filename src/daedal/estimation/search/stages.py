@@ -21,6 +21,7 @@ Check = Callable[[Objective, Evaluation], None]
 EVALUATIONS = 12  # that a search from one start takes, about: of published problems 7 to 27
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
+MOST_LOOKING = 0.5  # of the simulations before, that looks take; far away an objective that searches itself takes many
 LOOKS = 2  # further ones, each a full step on, before a search is begun
 CLEARLY = 0.01  # of a log-likelihood, by which another minimum must be lower: exchanged names alone change nothing
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
@@ -59,6 +60,7 @@ class _Search:
     converged: bool = False
     obstacle: Obstacle | None = None
     evaluations: int = 0
+    work: int = 0  # simulations that these took
     failures: int = 0
     starts: int = 1
     more_starts: int = 0
@@ -88,6 +90,7 @@ class _Search:
         """One more evaluation, in whatever thread."""
         with self.lock:
             self.evaluations += 1
+            self.work += evaluation.work
             self.failures += not evaluation.ok
             self.progress.expect(self.evaluations / (EVALUATIONS * max(self.starts, 1)))
             self.progress.say(self._describe(evaluation))
@@ -198,6 +201,7 @@ class _Search:
             return False
         reached = following(self.best.point)
         self.evaluations += 1
+        self.work += reached.work
         if not reached.ok:
             self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
             return False
@@ -245,10 +249,12 @@ class _Search:
     def _list_hopeful(self, best: Evaluation) -> list[np.ndarray]:
         """Where searches are worth it: none that leads to a known minimum, or where another of them leads."""
         space = self.objective.problem.coordinates
-        looks = self.look_at(list_looks(best, space, self.evaluations))
+        points = list_looks(best, space, self.evaluations)
+        most = self.work + max(MOST_LOOKING * self.work, (1 + LOOKS) * len(points))
+        looks = self.look_at(points, most)
         for _ in range(LOOKS):
-            feet = [find_foot(look, best, space) for look in looks]
-            looks = [look for look in self.look_at([foot for foot in feet if foot is not None]) if is_low(look, best)]
+            feet = [foot for look in looks if (foot := find_foot(look, best, space)) is not None]
+            looks = [look for look in self.look_at(feet, most) if is_low(look, best)]
         known, hopeful = [minimum.point for minimum, _ in self.minima], []
         for look in looks:
             foot = find_foot(look, best, space)
@@ -276,10 +282,17 @@ class _Search:
         if self.objective is not before:
             self.compare_again(end, self.best)
 
-    def look_at(self, points: Sequence[np.ndarray]) -> list[Evaluation]:
-        """One evaluation of each, in their order, as what an objective remembers decides where it begins."""
-        looks = [self.objective(point) for point in points]
-        self.evaluations += len(looks)
+    def look_at(self, points: Sequence[np.ndarray], most: float) -> list[Evaluation]:
+        """One evaluation of each, in their order, as what an objective remembers decides where it begins.
+
+        One after which there were more simulations than `most` is the last.
+        """
+        looks: list[Evaluation] = []
+        for point in points:
+            if self.work <= most:
+                looks.append(self.objective(point))
+                self.evaluations += 1
+                self.work += looks[-1].work
         return looks
 
 

@@ -58,6 +58,7 @@ def test_intervals_next_to_a_parameter_at_its_bound_are_those_of_profiles(stiffe
 def test_the_table_says_what_errors_are_conditional_on(stiffening):
     assert "standard errors hold if c is at its bound" in str(stiffening)
     assert "AT BOUND" in str(stiffening)
+    assert dd.identifiability(stiffening)["c"] == "at its bound, 0: widen it if it is not a physical limit"
 
 
 def test_intervals_are_cut_at_bounds():

@@ -9,6 +9,7 @@ from daedal.errors import quoted
 from daedal.estimation.accumulation import list_accumulated
 from daedal.estimation.criteria import Evaluation, list_outputs
 from daedal.estimation.intervals import list_ambiguous
+from daedal.estimation.problem import find_crossed_zeros
 from daedal.estimation.search import Outcome, model_residual
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def list_doubts(outcome: Outcome, fit: "Fit", *, explained: bool) -> list[str]:
         *_doubt_minima(fit),
         *_doubt_fit(fit.fit_percent, explained),
         *_doubt_ignored_disturbances(outcome),
+        *_doubt_crossed_zeros(outcome, fit),
     ]
 
 
@@ -105,3 +107,17 @@ def _measure_memory(evaluation: Evaluation, output: str, longest: int) -> float:
     unit[longest // 2] = 1.0
     variance, spread = float(np.sum(model.long_run(unit) ** 2)), float(np.sum(model.long_run(np.ones(longest)) ** 2))
     return spread / (longest * variance) if variance > 0.0 else 0.0
+
+
+def _doubt_crossed_zeros(outcome: Outcome, fit: "Fit") -> list[str]:
+    """Parameters on the other side of a zero than where they began, which divides the model in two."""
+    begun = fit.coordinates.internal([one.start for one in fit.estimates.values()])
+    crossed = find_crossed_zeros(outcome.objective.problem, begun, outcome.evaluation.point)
+    names = [name for name, yes in zip(fit.estimates, crossed, strict=True) if yes]
+    if not names:
+        return []
+    zero = "their zeros" if len(names) > 1 else "its zero"
+    return [
+        f"the search has led {_join(names)} over {zero}, where the model is another one: if the sign is known, give a "
+        "bound of 0 or a log scale"
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.errors import DaedalError, RefusalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples
-from daedal.estimation.problem import draw_hypercube, has_finite_bounds
+from daedal.estimation.problem import draw_hypercube, find_crossed_zeros, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, Obstacle
 from daedal.estimation.search.rivals import are_near, find_foot, find_unit, is_low, list_looks
 from daedal.estimation.search.trials import Trial, minimize_from, prepare_trials, run_trials
@@ -22,6 +22,7 @@ EVALUATIONS = 12  # that a search from one start takes, about: of published prob
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
 MOST_LOOKING = 0.5  # of the simulations before, that looks take; far away an objective that searches itself takes many
+AT_ZERO = 1e-3  # of its start: a parameter that is kept on one side of zero, and wants to go to the other
 LOOKS = 2  # further ones, each a full step on, before a search is begun
 CLEARLY = 0.01  # of a log-likelihood, by which another minimum must be lower: exchanged names alone change nothing
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
@@ -122,6 +123,7 @@ class _Search:
         self.try_all([Trial(self.objective, first.point, first), *prepare_trials(self.objective, starts[1:])])
         if len(starts) == 1:
             self.more_if_stuck()
+            self.more_if_crossed()
         begin = self.best
         self.stages()
         end = self.best
@@ -152,6 +154,23 @@ class _Search:
             more = draw_hypercube(space, MORE_STARTS, self.objective.problem.seed)
             self.more_starts = len(more)
             self.try_all(prepare_trials(self.objective, more))
+
+    def more_if_crossed(self) -> None:
+        """Search on the side of zero where the search began too, where it has stepped over one that divides a model."""
+        if self.best is None or self.leader is None:
+            return
+        problem, start = self.objective.problem, self.leader.start
+        crossed = find_crossed_zeros(problem, start, self.best.point)
+        if not crossed.any():
+            return
+        lower, upper = problem.coordinates.bounds
+        closer = np.where(crossed & (start > 0.0), 0.0, lower), np.where(crossed & (start < 0.0), 0.0, upper)
+        trial = Trial(self.leader.objective, start, self.leader.first, bounds=closer)
+        run_trials([trial], self.count)
+        end = trial.minimum
+        if end is not None and np.all(np.abs(end.evaluation.point) > AT_ZERO * np.abs(start), where=crossed):
+            self.trials.append(trial)
+            self._take(trial)
 
     def try_all(self, trials: Sequence[Trial]) -> None:
         """Search from all starts; the best of them goes on."""

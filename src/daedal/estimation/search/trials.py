@@ -23,6 +23,7 @@ class Trial:
     best: Evaluation | None = None
     minimum: Minimum | None = None  # where the search ended, if it did
     evaluations: int = 0
+    bounds: Bounds | None = None  # closer ones than those of the problem
     course: list[tuple[float, np.ndarray]] = field(default_factory=list)  # value and point, one by one
 
     @property
@@ -38,7 +39,7 @@ class Trial:
             self.course.append((self.first.value, self.first.point))
         if self.first.ok:
             self.best = self.best or self.first
-            bounds = self.objective.problem.coordinates.bounds
+            bounds = self.bounds or self.objective.problem.coordinates.bounds
             self.minimum = minimize_from(self.first, partial(self.evaluate, count), bounds)
             if self.first.rough:
                 self.best = self.minimum.evaluation  # not the luckiest

@@ -1,5 +1,7 @@
 """Declared sizes of noise that the data contradict: said, and allowed for in intervals."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,9 @@ def test_the_size_that_the_data_speak_for_is_that_of_a_fit_with_it_free(misled, 
     said = [note for note in misled.notes if "speak for a measurement noise of y" in note]
     assert len(said) == 1
     assert f"of {found['s'].value:.2g} where 0.1 is declared" in said[0]
+    told = re.search(r"with the noise that the data speak for, a = (\S+) ± (\S+)", str(misled))
+    assert told
+    assert [float(one) for one in told.groups()] == pytest.approx([found["a"].value, found["a"].std_error], rel=0.03)
     low, high = misled.conf_int()["a"]
     assert low < found["a"].value < high
     # The interval of an estimate with the known bias δ: |σz + δ| < h in 95 of 100 cases.

@@ -1,10 +1,13 @@
 """Minima that the data allow as well are looked for, told, and held by the intervals."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
 import daedal as dd
 from daedal import der
+from daedal.estimation import Objective
 
 x1, x2, u, T1, T2, k, x20 = dd.symbols("x1 x2 u T1 T2 k x20")
 times = np.arange(200) * 0.5
@@ -76,6 +79,50 @@ def test_looks_that_find_nothing_take_half_of_a_search_at_most():
     fit = dd.fit(model, measure(model, 0.05, 1), free={"T1": 2.5, "k": 1.2, "x20": 0.3}, fixed={"T2": 4.0})
     assert len(fit.minima) == 1
     assert fit.evaluations <= 1.5 * len(fit.course.values)
+
+
+@dataclass(eq=False)
+class Laborious:
+    """Output error that takes very many simulations for each evaluation after the first ones."""
+
+    inner: Objective
+    easy: int
+    calls: int = 0
+
+    @property
+    def problem(self):
+        return self.inner.problem
+
+    @property
+    def capabilities(self):
+        return replace(self.inner.capabilities, choose_steps=None)
+
+    def __call__(self, point):
+        self.calls += 1
+        return replace(self.inner(point), work=1 if self.calls <= self.easy else 10**6)
+
+    def refine(self, evaluation):
+        following = self.inner.refine(evaluation)
+        return None if following is None else Laborious(following, self.easy - self.calls)
+
+
+@dataclass(frozen=True)
+class LaboriousError:
+    easy: int
+    condition = None
+
+    def objective(self, problem):
+        return Laborious(dd.OutputError().objective(problem), self.easy)
+
+
+def test_looks_end_where_they_take_far_more_than_the_search():
+    """Pieces of multiple shooting are joined by searches of their own, which take long far from the minimum."""
+    model = make_tanks(0.0, 0.05)
+    data, free = measure(model, 0.05, 1), {"T1": 2.5, "T2": 3.5, "k": 1.2}
+    plain = dd.fit(model, data, free=free, criterion=LaboriousError(10**9))
+    searched = len(plain.course.values)
+    assert plain.evaluations > searched + 1
+    assert dd.fit(model, data, free=free, criterion=LaboriousError(searched)).evaluations == searched + 1
 
 
 def test_the_header_shows_what_was_typed():

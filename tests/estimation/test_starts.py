@@ -10,7 +10,9 @@ import pytest
 import daedal as dd
 from batteries.fits import DATA, SINE, SINE_TIMES, TIMES, b, decay, escape, k, levels, line, noisy, sine, x, y0
 from daedal import der, jobs
+from daedal.estimation import match_fit
 from daedal.estimation.criteria.mean_objective import MeanObjective
+from daedal.estimation.problem.singular_zeros import list_singular_zeros
 
 
 def local_minima():
@@ -178,3 +180,71 @@ def test_a_fit_goes_on_from_another_with_other_experiments_bounds_and_free_param
     other = decay(parameters={k: 2.0, b: 0.1}, outputs={"level": x + b})
     with pytest.raises(dd.DaedalError, match=r"none of the free parameters 'b'"):
         dd.fit(other, sets[0], free=["b"], starts=before)
+
+
+T, c, m, s, u, w, z = dd.symbols("T c m s u w z")
+
+
+def make_kettle(start: float) -> dd.Model:
+    """A lag that is pushed by the square of its input, by the time of the day and by what nobody knows."""
+    return dd.Model(
+        name="kettle",
+        equations={"heat": T * der(x) == -x + b * u**2 + c * np.sin(dd.time) + w},
+        unknowns=[x],
+        inputs=[u],
+        outputs={"y": x},
+        parameters={T: start, b: 1.0, c: 0.5, s: dd.Parameter(0.1, lower=1e-3, upper=3.0, scale="log")},
+        initial={x: 0.0},
+        disturbances={w: dd.FilteredNoise.low_pass(std=0.1, time_constant=0.5)},
+        measurement_noise={"y": s},
+    )
+
+
+@pytest.fixture(scope="module")
+def kettle() -> dd.Dataset:
+    times = np.arange(100) * 0.1
+    pushed = np.repeat(np.random.default_rng(0).choice([-1.0, 1.0], 10), 10) * np.linspace(0.5, 1.5, 100)
+    values = {"T": 0.7, "b": 2.0, "s": 0.05}
+    inputs = {"u": dd.Signal(times, pushed, "zoh")}
+    run = dd.simulate(
+        make_kettle(1.0), times, inputs=inputs, values=values, realizations=1, measurement_noise=True, rng=1
+    )
+    return run.to_dataset()
+
+
+def test_a_search_that_steps_over_the_zero_of_a_time_constant_is_made_again_on_its_side(kettle):
+    """A first step goes from 1 to −0.5: an unstable lag, which disturbances hold to the data, has a minimum too."""
+    free = ["T", "b", "c", "s"]
+    found = dd.fit(make_kettle(1.0), kettle, free=free)
+    bounded = dd.fit(make_kettle(1.0), kettle, free={"T": dd.Parameter(1.0, lower=0.0), "b": 1.0, "c": 0.5, "s": 0.1})
+    assert found["T"].value > 0.0
+    for name in free:
+        assert found[name].value == pytest.approx(bounded[name].value, abs=0.01 * bounded[name].std_error)
+    assert not any("over its zero" in note for note in found.notes)
+    assert "2 starts: 2 converged" in str(found)
+
+
+def test_a_sign_that_has_changed_is_told_where_it_makes_another_model(kettle):
+    """Where the start has the wrong sign, its side has no better minimum."""
+    found = dd.fit(make_kettle(-0.6), kettle, free=["T", "b"], fixed={"c": 0.5, "s": 0.05})
+    assert found["T"].value > 0.0
+    (said,) = [note for note in found.notes if "over its zero" in note]
+    assert said.startswith("the search has led T over its zero, where the model is another one")
+
+
+def test_which_zeros_divide_a_model():
+    """A mass, what is divided by and what is under a logarithm; a gain, a damping and a level do not."""
+    equations = {
+        "motion": m * der(der(x)) == -k * x - b * der(x) * x + c * u,
+        "lag": der(z) == (u - z) / T + np.log(s * s) + y0,
+    }
+    names = [str(one) for one in (m, k, b, c, T, s, y0)]
+    parameters = dict.fromkeys((m, k, b, c, T, s, y0), 1.0)
+    model = dd.Model(
+        name="m", equations=equations, unknowns=[x, z], inputs=[u], outputs={"y": x + z}, parameters=parameters,
+        initial={x: 0.0, der(x): 0.0, z: 0.0},
+    )  # fmt: skip
+    times = np.arange(30) * 0.1
+    data = dd.simulate(model, times, inputs={"u": dd.Signal(times, np.ones(30))}).to_dataset()
+    problem = match_fit(dd.fit(model, data, free=["c"])).problem
+    assert list_singular_zeros(problem, names) == ["m", "T", "s"]

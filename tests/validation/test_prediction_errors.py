@@ -105,3 +105,37 @@ def test_formulas_that_follow_estimates_move_with_them_on_other_data():
         other = dd.Dataset(later, outputs={"x": np.zeros(29)}, name=name, t0=0.0)
         (one,) = dd.compare(fit, other, uncertainty=True).series
         np.testing.assert_allclose(one.uncertainty, slope * error, rtol=1e-3)
+
+
+@pytest.mark.parametrize("criterion", [dd.OutputError(), dd.Likelihood()], ids=["OutputError", "Likelihood"])
+def test_local_estimates_have_errors_and_follow_the_shared_ones(criterion):
+    """Lines with one slope and levels of their own: ŷ = â u + ĉ, ĉ = mean(y − â u), var ŷ = var â (u − ū)² + σ²/n.
+
+    On its own data it is the classical band of a regression.
+    """
+    x, a, c, u = dd.symbols("x a c u")
+    model = dd.Model(
+        name="lines", equations={"e": x == a * u + c}, unknowns=[x], inputs=[u], outputs={"x": x},
+        parameters={a: 1.0, c: 0.0}, measurement_noise={"x": 0.3},
+    )  # fmt: skip
+    rng = np.random.default_rng(2)
+
+    def draw(name, pushed, level):
+        times = np.arange(pushed.size) * 1.0
+        samples = 2.0 * pushed + level + 0.3 * rng.standard_normal(pushed.size)
+        return dd.Dataset(times, inputs={"u": dd.Signal(times, pushed, "zoh")}, outputs={"x": samples}, name=name)
+
+    train = [draw(f"run {k}", rng.uniform(-1.0, 1.0, 60), float(k)) for k in range(3)]
+    other = draw("other", rng.uniform(1.0, 3.0, 25), 7.0)
+    fit = dd.fit(model, train, free=["a"], local=["c"], criterion=criterion)
+    (one,) = dd.compare(fit, other, uncertainty=True).series
+    pushed = other.inputs["u"](other.times)
+    scatter = fit["c[run 0]"].std_error ** 2 - (fit["a"].std_error * train[0].inputs["u"](train[0].times).mean()) ** 2
+    wanted = np.sqrt((fit["a"].std_error * (pushed - pushed.mean())) ** 2 + scatter * 60 / 25)
+    np.testing.assert_allclose(one.uncertainty, wanted, rtol=0.02)
+    X = np.zeros((180, 4))
+    for k, run in enumerate(train):
+        X[60 * k : 60 * k + 60, 0], X[60 * k : 60 * k + 60, k + 1] = run.inputs["u"](run.times), 1.0
+    mine = np.concatenate([series.uncertainty for series in dd.compare(fit, train, uncertainty=True).series])
+    classical = np.sqrt(scatter * 60 * np.einsum("ij,jk,ik->i", X, np.linalg.inv(X.T @ X), X))
+    np.testing.assert_allclose(mine, classical, rtol=0.02)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daedal.errors import quoted
+from daedal.estimation.accumulation import list_accumulated
 from daedal.estimation.criteria import Evaluation, list_outputs
 from daedal.estimation.intervals import list_ambiguous
+from daedal.estimation.problem import find_crossed_zeros
 from daedal.estimation.search import Outcome, model_residual
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ POOR = 50.0  # per cent of the variation that a model explains, below which it i
 MOST_RIVALS = 3  # minima that are told
 SAME = 1e-9  # of a criterion: rounding
 LONG = 0.1  # of the record: a residual with this memory has too few independent parts to tell errors by
+COLOURED = 2.0  # samples: the same where disturbances are added up, as starts that are free hide how far they lead
 
 
 def list_doubts(outcome: Outcome, fit: "Fit", *, explained: bool) -> list[str]:
@@ -26,6 +29,7 @@ def list_doubts(outcome: Outcome, fit: "Fit", *, explained: bool) -> list[str]:
         *_doubt_minima(fit),
         *_doubt_fit(fit.fit_percent, explained),
         *_doubt_ignored_disturbances(outcome),
+        *_doubt_crossed_zeros(outcome, fit),
     ]
 
 
@@ -79,20 +83,41 @@ def _doubt_ignored_disturbances(outcome: Outcome) -> list[str]:
     averaged = said.scatter is not None and evaluation.noise is not None
     if not model.disturbances or averaged or evaluation.loglik is not None or evaluation.scores is not None:
         return []
-    wandering = [name for name in list_outputs(evaluation.parts) if _measure_memory(evaluation, name) > LONG]
+    added_up = set(list_accumulated(model))
+    wandering = [name for name in list_outputs(evaluation.parts) if _wanders(evaluation, name, name in added_up)]
     if not wandering:
         return []
+    how = "adds up" if added_up.intersection(wandering) else "has"
     return [
-        f"the residual of {quoted(wandering)} wanders through the whole record, as the model adds up disturbances that "
-        "this criterion ignores: errors and intervals are void; use Likelihood() or SimulationPEM()"
+        f"the residual of {quoted(wandering)} wanders through the record, as the model {how} disturbances that this "
+        "criterion ignores: errors and intervals are void; use Likelihood() or SimulationPEM()"
     ]
 
 
-def _measure_memory(evaluation: Evaluation, output: str) -> float:
-    """Of the autoregression of a residual: the samples that count as one, by those of the longest record."""
-    model = model_residual(evaluation, output)
+def _wanders(evaluation: Evaluation, output: str, added_up: bool) -> bool:
+    """Whether the residual has a memory of much of the longest record; of some samples where disturbances add up."""
     longest = max(part.residual.size for part in evaluation.parts if part.series.output == output)
+    return _measure_memory(evaluation, output, longest) > (COLOURED if added_up else LONG * longest)
+
+
+def _measure_memory(evaluation: Evaluation, output: str, longest: int) -> float:
+    """How many samples count as one, by the autoregression of a residual."""
+    model = model_residual(evaluation, output)
     unit = np.zeros(longest)
     unit[longest // 2] = 1.0
     variance, spread = float(np.sum(model.long_run(unit) ** 2)), float(np.sum(model.long_run(np.ones(longest)) ** 2))
-    return spread / (longest * variance * longest) if variance > 0.0 else 0.0
+    return spread / (longest * variance) if variance > 0.0 else 0.0
+
+
+def _doubt_crossed_zeros(outcome: Outcome, fit: "Fit") -> list[str]:
+    """Parameters on the other side of a zero than where they began, which divides the model in two."""
+    begun = fit.coordinates.internal([one.start for one in fit.estimates.values()])
+    crossed = find_crossed_zeros(outcome.objective.problem, begun, outcome.evaluation.point)
+    names = [name for name, yes in zip(fit.estimates, crossed, strict=True) if yes]
+    if not names:
+        return []
+    zero = "their zeros" if len(names) > 1 else "its zero"
+    return [
+        f"the search has led {_join(names)} over {zero}, where the model is another one: if the sign is known, give a "
+        "bound of 0 or a log scale"
+    ]

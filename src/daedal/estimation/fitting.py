@@ -264,7 +264,12 @@ def _note_far_off(outcome: Outcome) -> list[str]:
         return []
     sizes = [part.residual[np.isfinite(part.residual)] for part in evaluation.parts]
     ratio = float(np.sqrt(np.mean(np.concatenate(sizes) ** 2)))
-    return [f"the residuals are {ratio:.2g} times the declared measurement noise"] if ratio > FAR_OFF else []
+    if ratio <= FAR_OFF:
+        return []
+    return [
+        f"the residuals are {ratio:.2g} times the declared measurement noise, and errors follow from them: declare "
+        "another, or look for what the model lacks (resid)"
+    ]
 
 
 def _note_surprises(model: Model, space: Coordinates, point: np.ndarray) -> list[str]:

@@ -28,7 +28,7 @@ from daedal.data import Dataset
 from daedal.disturbances import scale_noise, stretch_noise
 from daedal.errors import quoted
 from daedal.estimation.criteria import Criterion, Evaluation
-from daedal.estimation.problem import Coordinate, Problem
+from daedal.estimation.problem import Coordinate, Coordinates, Problem
 from daedal.estimation.search import NoStartError, Uncertainty, add_priors, assess_uncertainty, find_directions, search
 from daedal.experiments import list_relative
 from daedal.models import Model, Parameter, as_tuple
@@ -41,6 +41,7 @@ SHARE = 1e-6  # of the curvature by a factor that must be its own
 WIDEST = 1e3  # κ
 LEVEL = 0.95  # of the interval whose probability is kept
 THRESHOLD = 3.84  # of twice the criterion, of χ² at this level
+TOLD, MOVED = 6, 1.0  # estimates that are told, and by how many of their standard errors they then move
 APART = 2.0  # standard errors of log κ that tell which of several is wrong
 
 Kind = Literal["accuracy", "given", "size", "memory"]
@@ -93,9 +94,10 @@ def find_contradiction(
     deviations = np.sqrt(np.diag(errors.covariance))[point.size :]
     logarithms = dict(zip(names, evaluation.point[point.size :], strict=True))
     wrong = _choose_wrong(logarithms, deviations)
-    notes = tuple(_describe(problem, sources[name], float(np.exp(logarithms[name]))) for name in wrong)
+    notes = [_describe(problem, sources[name], float(np.exp(logarithms[name]))) for name in wrong]
     near = [end.point for end, _ in outcome.minima if end.value - evaluation.value < 0.5 * THRESHOLD]
-    return Contradiction(evaluation, errors, (evaluation.point, *near), notes)
+    notes += _tell_estimates(problem.coordinates, point, evaluation.point, np.sqrt(np.diag(errors.covariance)))
+    return Contradiction(evaluation, errors, (evaluation.point, *near), tuple(notes))
 
 
 def allow_bias(errors: Uncertainty, contradiction: Contradiction, point: np.ndarray) -> Uncertainty:
@@ -196,6 +198,20 @@ def _choose_wrong(logarithms: Mapping[str, float], deviations: np.ndarray) -> li
         apart = np.nan_to_num(np.abs(list(logarithms.values())) / deviations, nan=np.inf)
     clear = [name for name, count in zip(logarithms, apart, strict=True) if count > APART]
     return clear or [list(logarithms)[int(np.argmax(apart))]]
+
+
+def _tell_estimates(space: Coordinates, point: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> list[str]:
+    """Where estimates would be, if that is elsewhere; those that move farthest."""
+    size = point.size
+    with np.errstate(invalid="ignore", divide="ignore"):
+        moved = np.nan_to_num(np.abs(other[:size] - point) / deviations[:size], nan=0.0, posinf=0.0)
+        errors = deviations[:size] * space.rates(other[:size])
+    farthest = [k for k in np.argsort(-moved)[:TOLD] if moved[k] > MOVED]
+    if not farthest:
+        return []
+    values = space.natural(other[:size])
+    shown = ", ".join(f"{space.names[k]} = {values[k]:.3g} ± {errors[k]:.2g}" for k in sorted(farthest))
+    return [f"with the noise that the data speak for, {shown}"]
 
 
 def _describe(problem: Problem, source: Source, factor: float) -> str:

@@ -32,12 +32,16 @@ BEGINS = "where these data begin is estimated from them; what the model holds at
 
 @dataclass(frozen=True, eq=False)
 class FittedProblem:
-    """A fit and data: the problem they make, and the point φ that the fit has for it."""
+    """A fit and data: the problem they make, and the point φ that the fit has for it.
+
+    Local values are those of the experiments `continued` of the fit, one for each of the data; without, estimated.
+    """
 
     fit: Fit
     problem: Problem
     point: np.ndarray
     notes: tuple[str, ...] = ()
+    continued: tuple[int, ...] = ()
 
     @property
     def own(self) -> bool:
@@ -88,9 +92,10 @@ def _choose_beginning(fitted: FittedProblem, continued: Problem) -> FittedProble
     places = [find_continued(fit, one) for one in data]
     if any(place is None for place in places):
         return replace(estimated, notes=notes)
-    held = [fit.coordinates.values(fit.point, place) for place in places if place is not None]
+    places = [place for place in places if place is not None]
+    held = [fit.coordinates.values(fit.point, place) for place in places]
     point = space.internal([held[item.experiment or 0][item.parameter] for item in space.items])
-    going_on = FittedProblem(fit, continued, point, (*describe_continued(fit, data), HELD))
+    going_on = FittedProblem(fit, continued, point, (*describe_continued(fit, data), HELD), tuple(places))
     costs = [_restore(one)(one.point).value for one in (estimated, going_on)]
     return going_on if costs[1] < costs[0] else replace(estimated, notes=notes)
 

@@ -49,7 +49,7 @@ class Compared:
         Standard deviation of a sample about the prediction: disturbances and measurement noise; NaN when neither is
         known.
     uncertainty
-        Standard deviation of the prediction over what is open of the shared estimates; None where it was not asked for,
+        Standard deviation of the prediction over what is open of the estimates; None where it was not asked for,
         or cannot be told. The band of 95 % is predicted ± 1.96 √(deviation² + uncertainty²).
     scored
         Which samples count: not those that are missing or in the transient.
@@ -270,7 +270,7 @@ def compare(
         How many samples ahead to predict, or a list such as [1, 10]: for fits by `Likelihood` and linear models. The
         simulation, np.inf, is always shown.
     uncertainty
-        Whether the band of 95 % holds what is open of a fit's shared estimates too, by the delta method.
+        Whether the band of 95 % holds what is open of a fit's estimates too, by the delta method.
     rng
         Seed or Generator of the realizations; by default the seed of the fit, for other data with other numbers.
 

@@ -286,14 +286,16 @@ def _join_words(texts: Sequence[str]) -> str:
 
 
 def _describe_estimate(estimate: Estimate, interval: tuple[float, float]) -> str:
-    value = f"{estimate.value:.4g}{' ' * bool(estimate.unit)}{estimate.unit}"
+    unit = f"{' ' * bool(estimate.unit)}{estimate.unit}"
+    value = f"{estimate.value:.4g}{unit}"
     if estimate.verdict == "at its bound":
-        return f"at its bound, {value}: widen it if it is not a physical limit"
+        bound = min((estimate.lower, estimate.upper), key=lambda end: abs(end - estimate.value))  # but for rounding
+        return f"at its bound, {bound:.4g}{unit}: widen it if it is not a physical limit"
     if estimate.verdict == "not determined":
         return "not determined by these data: fix it, or measure more"
-    size, unit = _find_size(estimate)
+    size, measure = _find_size(estimate)
     size *= abs(estimate.value) if estimate.scale == "log" else 1.0
-    relative = f" ({100.0 * estimate.std_error / size:.2g} {unit})" if unit else ""
+    relative = f" ({100.0 * estimate.std_error / size:.2g} {measure})" if measure else ""
     share = "" if estimate.from_data is None else f", {100.0 * estimate.from_data:.0f} % from the data"
     loose = estimate.verdict == "loosely determined"
     between = f", 95 % between {interval[0]:.4g} and {interval[1]:.4g}" if loose else ""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 10_000
 FINISHED = Status(True, "All intervals were followed to their ends.")
 SIDES = ("lower", "upper")
+ROUNDING = 1e-12  # of an interval: what is left of a zero
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
 
@@ -128,7 +129,7 @@ class Profile:
             rows.append(
                 [
                     add_unit(name, self.units),
-                    f"{curve.estimate:.6g}",
+                    f"{0.0 if abs(curve.estimate) < ROUNDING * np.ptp(curve.interval) else curve.estimate:.6g}",
                     _format_interval(curve.interval),
                     _format_interval(curve.wald),
                     remark,

@@ -87,6 +87,7 @@ class Evaluation:
     scores: np.ndarray | None = None  # covariance of the gradient, where the criterion knows it
     stale: bool = False  # whether the curvature is that of another point: only the gradient is exact
     inner: int = 0  # numbers that were estimated inside the criterion, beside φ
+    work: int = 1  # simulations that it took, where it searches itself
     prior: "PriorPart | None" = None  # what priors have added to all of this
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ class ShootingObjective:
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         try:
-            joint, _ = self._tie(point)
+            joint, _, work = self._tie(point)
         except RefusalError as error:
             return fail_at(point, error.sentence)
         if joint is None or not np.isfinite(joint.residuals).all():
@@ -77,12 +77,11 @@ class ShootingObjective:
         orthonormal, _ = np.linalg.qr(joint.by_nodes)
         kept = joint.by_point - orthonormal @ (orthonormal.T @ joint.by_point)
         value = 0.5 * float(joint.residuals @ joint.residuals)
-        return Evaluation(
-            point, value, joint.by_point.T @ joint.residuals, kept.T @ kept, parts=_follow_starts(joint.parts, kept)
-        )
+        gradient, parts = joint.by_point.T @ joint.residuals, _follow_starts(joint.parts, kept)
+        return Evaluation(point, value, gradient, kept.T @ kept, parts=parts, work=work)
 
-    def _tie(self, point: np.ndarray) -> tuple[_Joint | None, tuple[np.ndarray, ...]]:
-        """The joint residuals at the starts that minimise them, and these starts."""
+    def _tie(self, point: np.ndarray) -> tuple[_Joint | None, tuple[np.ndarray, ...], int]:
+        """The joint residuals at the starts that minimise them, these starts, and how many were tried."""
         from scipy.optimize import least_squares
 
         last: list[tuple[np.ndarray, _Joint]] = []
@@ -102,7 +101,7 @@ class ShootingObjective:
         flat = np.concatenate([nodes.ravel() for nodes in self.nodes])
         first = join(flat).residuals
         if not np.isfinite(first).all():
-            return None, self.nodes
+            return None, self.nodes, 1
         size = first.size
         with np.errstate(over="ignore", invalid="ignore"):  # far away squares overflow; scipy steps back from there
             solution = least_squares(
@@ -115,7 +114,7 @@ class ShootingObjective:
                 xtol=1e-12,
                 gtol=1e-12,
             )
-        return join(solution.x), tuple(self._split(solution.x))
+        return join(solution.x), tuple(self._split(solution.x)), int(solution.nfev)
 
     def _split(self, flat: np.ndarray) -> list[np.ndarray]:
         ends = np.cumsum([cut.nodes for cut in self.cut])
@@ -210,7 +209,7 @@ class ShootingObjective:
         """A larger weight of the continuity, beginning with the starts found here."""
         if self.stage + 1 == len(WEIGHTS):
             return None
-        _, nodes = self._tie(evaluation.point)
+        _, nodes, _ = self._tie(evaluation.point)
         return replace(self, stage=self.stage + 1, nodes=nodes)
 
     def finish(self, _: Evaluation) -> "ShootingObjective":

@@ -28,6 +28,7 @@ from daedal.estimation.likelihood.open_starts import (
     FLAT,
     OpenColumns,
     Reference,
+    has_many_open,
     make_reference,
     tell_open,
 )
@@ -100,6 +101,7 @@ class LikelihoodObjective:
             notes=self.notes,
             remarks=self.list_remarks,
             finish=finish,
+            conclude=self.conclude if has_many_open([one.plan.open for one in self.linear], self.experiments) else None,
             predict=self.predict,
             foresee=self.foresee,
             steps=(EXACT, None),
@@ -121,6 +123,22 @@ class LikelihoodObjective:
     def list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         """Where stages ended before the minimum stayed where it was."""
         return (UNSETTLED,) if any(self.references) and not self._is_near(evaluation) else ()
+
+    def conclude(self, evaluation: Evaluation) -> Evaluation:
+        """With the slopes of the gradient for the curvature, and for its covariance the information.
+
+        Starts that few samples tell are found too large in the mean, and with them the information of what moves the
+        samples by them: H⁻¹ is too small then, H⁻¹ S H⁻¹ is not.
+        """
+        from daedal.estimation.likelihood.laplace import measure_curvature  # linear models have no use for the rest
+
+        curvature = measure_curvature(evaluation, self.measure_gradient, self.problem.coordinates.bounds)
+        return replace(evaluation, curvature=curvature, scores=evaluation.curvature)
+
+    def measure_gradient(self, point: np.ndarray) -> np.ndarray:
+        """With open starts as they are seen there."""
+        objective = self.refer_to(point, tilted=True) if self.adjusted else self
+        return objective(point).gradient
 
     def refine(self, evaluation: Evaluation, /) -> "LikelihoodObjective | None":
         """Refers to the minimum, until it does not move; there is one stage where no start is open, or none is seen."""

@@ -131,14 +131,26 @@ def tell_open(opened: Sequence[Sequence[str]], how: str) -> list[str]:
     return [f"at the start {', '.join(names)} {'is' if len(names) == 1 else 'are'} open: {how}"] if names else []
 
 
+def has_many_open(opened: Sequence[Sequence[str]], experiments: Sequence[Experiment]) -> bool:
+    """Whether open values are many for the samples of several experiments."""
+    return len(experiments) > 1 and _count(opened) > MANY * _count_samples(experiments)
+
+
+def _count(opened: Sequence[Sequence[str]]) -> int:
+    return sum(len(some) for some in opened)
+
+
+def _count_samples(experiments: Sequence[Experiment]) -> int:
+    return sum(int(np.isfinite(series.values).sum()) for one in experiments for series in one.series)
+
+
 def describe_open(opened: Sequence[Sequence[str]], experiments: Sequence[Experiment], *, diffuse: bool) -> list[str]:
     """The same where a flat prior is all there is, and whether it pulls."""
     notes = tell_open(opened, FLAT if diffuse else ESTIMATED)
-    count = sum(len(some) for some in opened)
-    samples = sum(int(np.isfinite(series.values).sum()) for one in experiments for series in one.series)
-    if diffuse and len(experiments) > 1 and count > MANY * samples:
+    if diffuse and has_many_open(opened, experiments):
+        counted = f"{_count(opened)} open values at starts for {_count_samples(experiments)} samples"
         notes.append(
-            f"there are {count} open values at starts for {samples} samples: their flat prior pulls parameters that "
+            f"there are {counted}: their flat prior pulls parameters that "
             "scale the state; Likelihood(initial='free') estimates them instead, or the model holds them (initial) as "
             "local parameters"
         )

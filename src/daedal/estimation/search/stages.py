@@ -9,7 +9,7 @@ import numpy as np
 
 from daedal.errors import DaedalError, OutOfMemoryError, RefusalError
 from daedal.estimation.criteria import Evaluation, Objective, count_samples, fail_at
-from daedal.estimation.problem import draw_hypercube, has_finite_bounds
+from daedal.estimation.problem import draw_hypercube, find_crossed_zeros, has_finite_bounds
 from daedal.estimation.search.minimizers import Minimum, Obstacle
 from daedal.estimation.search.rivals import are_near, find_foot, find_unit, is_low, list_looks
 from daedal.estimation.search.trials import Trial, minimize_from, prepare_trials, run_trials
@@ -21,6 +21,8 @@ Check = Callable[[Objective, Evaluation], None]
 EVALUATIONS = 12  # that a search from one start takes, about: of published problems 7 to 27
 STAGES = 12  # at most
 MORE_STARTS = 5  # when the best estimate lies at a bound
+MOST_LOOKING = 0.5  # of the simulations before, that looks take; far away an objective that searches itself takes many
+AT_ZERO = 1e-3  # of its start: a parameter that is kept on one side of zero, and wants to go to the other
 LOOKS = 2  # further ones, each a full step on, before a search is begun
 CLEARLY = 0.01  # of a log-likelihood, by which another minimum must be lower: exchanged names alone change nothing
 CLOSE = 0.1  # distance in standard errors within which two points are the same minimum
@@ -59,6 +61,7 @@ class _Search:
     converged: bool = False
     obstacle: Obstacle | None = None
     evaluations: int = 0
+    work: int = 0  # simulations that these took
     failures: int = 0
     starts: int = 1
     more_starts: int = 0
@@ -88,6 +91,7 @@ class _Search:
         """One more evaluation, in whatever thread."""
         with self.lock:
             self.evaluations += 1
+            self.work += evaluation.work
             self.failures += not evaluation.ok
             self.progress.expect(self.evaluations / (EVALUATIONS * max(self.starts, 1)))
             self.progress.say(self._describe(evaluation))
@@ -119,6 +123,7 @@ class _Search:
         self.try_all([first, *prepare_trials(self.objective, starts[1:])])
         if len(starts) == 1:
             self.more_if_stuck()
+            self.more_if_crossed()
         begin = self.best
         self.stages()
         end = self.best
@@ -152,6 +157,23 @@ class _Search:
             more = draw_hypercube(space, MORE_STARTS, self.objective.problem.seed)
             self.more_starts = len(more)
             self.try_all(prepare_trials(self.objective, more))
+
+    def more_if_crossed(self) -> None:
+        """Search on the side of zero where the search began too, where it has stepped over one that divides a model."""
+        if self.best is None or self.leader is None:
+            return
+        problem, start = self.objective.problem, self.leader.start
+        crossed = find_crossed_zeros(problem, start, self.best.point)
+        if not crossed.any():
+            return
+        lower, upper = problem.coordinates.bounds
+        closer = np.where(crossed & (start > 0.0), 0.0, lower), np.where(crossed & (start < 0.0), 0.0, upper)
+        trial = Trial(self.leader.objective, start, self.leader.first, bounds=closer)
+        run_trials([trial], self.count)
+        end = trial.minimum
+        if end is not None and np.all(np.abs(end.evaluation.point) > AT_ZERO * np.abs(start), where=crossed):
+            self.trials.append(trial)
+            self._take(trial)
 
     def try_all(self, trials: Sequence[Trial]) -> None:
         """Search from all starts; the best of them goes on."""
@@ -204,6 +226,7 @@ class _Search:
             return False
         reached = following(self.best.point)
         self.evaluations += 1
+        self.work += reached.work
         if not reached.ok:
             self.notes.append(f"a refinement of the criterion was given up. {reached.failure}")
             return False
@@ -251,10 +274,12 @@ class _Search:
     def _list_hopeful(self, best: Evaluation) -> list[np.ndarray]:
         """Where searches are worth it: none that leads to a known minimum, or where another of them leads."""
         space = self.objective.problem.coordinates
-        looks = self.look_at(list_looks(best, space, self.evaluations))
+        points = list_looks(best, space, self.evaluations)
+        most = self.work + max(MOST_LOOKING * self.work, (1 + LOOKS) * len(points))
+        looks = self.look_at(points, most)
         for _ in range(LOOKS):
-            feet = [find_foot(look, best, space) for look in looks]
-            looks = [look for look in self.look_at([foot for foot in feet if foot is not None]) if is_low(look, best)]
+            feet = [foot for look in looks if (foot := find_foot(look, best, space)) is not None]
+            looks = [look for look in self.look_at(feet, most) if is_low(look, best)]
         known, hopeful = [minimum.point for minimum, _ in self.minima], []
         for look in looks:
             foot = find_foot(look, best, space)
@@ -282,10 +307,17 @@ class _Search:
         if self.objective is not before:
             self.compare_again(end, self.best)
 
-    def look_at(self, points: Sequence[np.ndarray]) -> list[Evaluation]:
-        """One evaluation of each, in their order, as what an objective remembers decides where it begins."""
-        looks = [self.objective(point) for point in points]
-        self.evaluations += len(looks)
+    def look_at(self, points: Sequence[np.ndarray], most: float) -> list[Evaluation]:
+        """One evaluation of each, in their order, as what an objective remembers decides where it begins.
+
+        One after which there were more simulations than `most` is the last.
+        """
+        looks: list[Evaluation] = []
+        for point in points:
+            if self.work <= most:
+                looks.append(self.objective(point))
+                self.evaluations += 1
+                self.work += looks[-1].work
         return looks
 
 

@@ -24,6 +24,7 @@ class Trial:
     minimum: Minimum | None = None  # where the search ended, if it did
     shortage: OutOfMemoryError | None = None  # what was missing at the start, where that alone failed it
     evaluations: int = 0
+    bounds: Bounds | None = None  # closer ones than those of the problem
     course: list[tuple[float, np.ndarray]] = field(default_factory=list)  # value and point, one by one
 
     @property
@@ -42,7 +43,7 @@ class Trial:
             self.course.append((self.first.value, self.first.point))
         if self.first.ok:
             self.best = self.best or self.first
-            bounds = self.objective.problem.coordinates.bounds
+            bounds = self.bounds or self.objective.problem.coordinates.bounds
             self.minimum = minimize_from(self.first, partial(self.evaluate, count), bounds)
             if self.first.rough:
                 self.best = self.minimum.evaluation  # not the luckiest

@@ -49,7 +49,7 @@ def test_what_a_fit_ended_with_goes_on_after_it():
     """Whatever a referee would say at the estimate of another method."""
     model = replace(SPRING, measurement_noise={"position": 0.2})
     fit = dd.fit(model, draw(model, TIMES[:20]), free=["d"], criterion=dd.Likelihood(particles=200), rng=0)
-    for averaged in (None, ("particles", 200)):
+    for averaged in (None, ("particles", 200), ("guided particles", 800), ("realizations", 2000)):
         restored = restore_objective(match_fit(replace(fit, averaged=averaged)))
         assert restored.capabilities.averaged == averaged
         assert restored(fit.point).ok
@@ -166,15 +166,16 @@ def test_delays_are_left_to_moments():
 
 def test_a_gap_that_is_the_same_everywhere_is_harmless_and_one_that_changes_is_a_bias():
     information = np.array([[4.0, 1.0], [1.0, 1.0]])
-    same = [(Gap(-3.0, 0.05), Gap(-3.0, 0.05))] * 2
-    sound = judge_gaps(("a", "b"), information, Gap(-3.0, 0.05), same)
+    runs = 0.05 * np.random.default_rng(0).standard_normal((5, 8))
+    same = [(Gap(-3.0 + runs[2 * k]), Gap(-3.0 + runs[2 * k + 1])) for k in range(2)]
+    sound = judge_gaps(("a", "b"), information, Gap(-3.0 + runs[4]), same)
     assert not sound.biased
     assert not sound.blind
     delta = np.array([0.3, -0.8])  # where the maximum of the likelihood is, from that of the approximation
     slopes = information @ delta
     steps = 1.0 / np.sqrt(np.diag(information))
-    changing = [(Gap(-3.0 + s * h, 0.01), Gap(-3.0 - s * h, 0.01)) for s, h in zip(slopes, steps, strict=True)]
-    found = judge_gaps(("a", "b"), information, Gap(-3.0, 0.01), changing)
+    changing = [(Gap(-3.0 + s * h + runs[4]), Gap(-3.0 - s * h + runs[4])) for s, h in zip(slopes, steps, strict=True)]
+    found = judge_gaps(("a", "b"), information, Gap(-3.0 + runs[4]), changing)
     np.testing.assert_allclose(found.shifts, delta / np.sqrt(np.diag(np.linalg.inv(information))))
     assert found.biased
     assert "would move" in found.describe()

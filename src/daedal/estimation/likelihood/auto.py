@@ -14,6 +14,7 @@ No approximation is good on all models, so none is trusted silently:
 What was decided, and why, is in the notes of the fit.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,12 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, RefusalError
-from daedal.estimation.criteria import Capabilities, Evaluation, Objective
+from daedal.estimation.criteria import REALIZATIONS, Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
-from daedal.estimation.likelihood.guided import measure_gaps
+from daedal.estimation.likelihood.guided import GUIDED, GuidedObjective, measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
-from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective, refuse_too_many
+from daedal.estimation.likelihood.particle import PARTICLES, ParticleObjective, make_plain_objective, refuse_too_many
 from daedal.estimation.likelihood.redrawn import RECORDED, RECORDS, CorrectedObjective, draw_scores, tilt
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_records, judge_score, list_sides
 from daedal.estimation.problem import Problem
@@ -36,7 +37,8 @@ from daedal.filtering import InitialCondition
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
 
-GUIDED = 300  # particles of the guided referee at each point
+LANES, RUNS = 400, 8  # particles of each run of the guided referee, and runs, which tell the error of differences
+MOST = 8  # times as many, where these do not tell
 SURE = 3.0  # standard deviations of the Monte-Carlo error
 JUDGE = 0  # seed of the referee
 MOST_RECORDS = 160  # that judge
@@ -46,8 +48,13 @@ LED = "particles went on from where moments led, and follow the data there"
 
 
 def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
-    """The objective to begin with, with the reason where it is not Laplace's."""
+    """The objective to begin with, and the way back to what another fit ended with."""
     condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    return BegunObjective(_begin(problem, chosen, condition), partial(_resume, problem, chosen, condition))
+
+
+def _begin(problem: Problem, chosen: "Likelihood", condition: InitialCondition) -> Objective:
+    """With the reason where it is not Laplace's."""
     try:
         particles = make_plain_objective(problem, chosen)
     except EstimationError as error:
@@ -89,12 +96,66 @@ def _take_moments(moments: MomentsObjective, reason: str) -> MomentsObjective:
 
 
 def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
-    return replace(particles, notes=(f"particles were taken by method='auto': {reason}", *particles.notes))
+    return replace(particles, notes=(_tell_taken(reason), *particles.notes))
+
+
+def _tell_taken(reason: str) -> str:
+    return f"particles were taken by method='auto': {reason}"
 
 
 def _quote(error: DaedalError) -> str:
     """A sentence inside another."""
     return error.sentence.rstrip(".")
+
+
+def _resume(
+    problem: Problem,
+    chosen: "Likelihood",
+    condition: InitialCondition,
+    averaged: tuple[str, int] | None,
+    point: np.ndarray,
+) -> Objective:
+    """What a fit ended with, which nothing judges again.
+
+    Where data begin elsewhere, Laplace's approximation alone estimates that. It predicts as what records, or particles
+    that it guides, put right.
+    """
+    what, count = averaged or ("", 0)
+    if what == REALIZATIONS:
+        return make_moments_objective(problem, chosen)
+    if what == PARTICLES and not problem.elsewhere:
+        return make_plain_objective(problem, chosen)
+    laplace = make_laplace_objective(problem, condition)
+    if what == RECORDED and point.size and not problem.elsewhere:
+        return tilt(laplace, point)
+    if what == GUIDED and point.size and not problem.elsewhere:
+        return GuidedObjective(laplace, count, runs=RUNS).finish()
+    return laplace
+
+
+@dataclass(frozen=True, eq=False)
+class BegunObjective:
+    """Where a fit by method='auto' begins; what follows its first stage is that of other objectives."""
+
+    first: Objective
+    resume: Callable[[tuple[str, int] | None, np.ndarray], Objective]
+
+    @property
+    def problem(self) -> Problem:
+        """That of the first objective."""
+        return self.first.problem
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the first objective, and going on with what another fit ended with."""
+        return replace(self.first.capabilities, resume=self.resume)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        return self.first(point)
+
+    def refine(self, evaluation: Evaluation, /) -> Objective | None:
+        """The next stage of the first objective."""
+        return self.first.refine(evaluation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +226,6 @@ class AutoObjective:
             self.laplace.capabilities,
             remarks=self._list_remarks,
             choose_steps=self.choose_steps,
-            resume=self.resume,
             finish=self.finish,
         )
 
@@ -181,25 +241,23 @@ class AutoObjective:
         following = self.laplace.refine(evaluation)
         if following is not None:
             return replace(self, laplace=following)
-        verdict, said = self._judge(evaluation)
+        verdict, said, take = self._judge(evaluation)
         self.memory.verdicts[evaluation.point.tobytes()] = said
         if verdict is None or not verdict.biased:
             return None
-        reason = f"Laplace's approximation is biased here: {verdict.describe()}"
-        if self.particles is None or verdict.gap is None:
-            return CorrectedObjective(self.laplace, f"put right by method='auto': {reason}")
+        return take(f"Laplace's approximation is biased here: {verdict.describe()}", evaluation)
+
+    def _take_guided(self, reason: str, _evaluation: Evaluation) -> Objective:
+        notes = (_tell_taken(reason),)
+        count, most = RUNS * LANES, RUNS * LANES * MOST
+        return GuidedObjective(self.laplace, count, notes=notes, runs=RUNS, most=most).finish()
+
+    def _take_plain(self, reason: str, evaluation: Evaluation) -> Objective:
+        assert self.particles is not None  # they have judged
         return _fall_back(self.particles, reason).finish(evaluation)
 
-    def resume(self, averaged: str, point: np.ndarray) -> Objective:
-        """What a fit ended with after the referee had found Laplace's approximation biased.
-
-        Where data begin elsewhere, Laplace's approximation alone estimates that. It predicts as what records put right.
-        """
-        if averaged == RECORDED and point.size and not self.problem.elsewhere:
-            return tilt(self.laplace, point)
-        if averaged == RECORDED or self.particles is None or self.problem.elsewhere:
-            return self.laplace
-        return self.particles
+    def _take_records(self, reason: str, _evaluation: Evaluation) -> Objective:
+        return CorrectedObjective(self.laplace, f"put right by method='auto': {reason}")
 
     def finish(self, _evaluation: Evaluation, /) -> LaplaceObjective:
         """Nothing is judged where nothing is minimised."""
@@ -210,20 +268,24 @@ class AutoObjective:
         """With random numbers of the referee's own: it says the same of the same data, whatever the seed of the fit."""
         return replace(self.problem, seed=JUDGE)
 
-    def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
-        """The verdict, and what to say of it: of guided particles, or where these do not tell, of all the others."""
+    def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str, Callable[[str, Evaluation], Objective]]:
+        """The verdict, what to say of it, and what to take instead: by guided particles, or the others in turn."""
         verdict, said = None, self.unjudged
-        for ask in (self._ask_guided, self._ask_plain, self._ask_records):
+        for ask, take in (
+            (self._ask_guided, self._take_guided),
+            (self._ask_plain, self._take_plain),
+            (self._ask_records, self._take_records),
+        ):
             try:
                 verdict = ask(evaluation)
             except RefusalError as error:
                 said = said or error.sentence
                 continue
             if verdict is not None and not verdict.blind:
-                return verdict, f"judged at the estimate: {verdict.describe()}"
+                return verdict, f"judged at the estimate: {verdict.describe()}", take
             if verdict is not None:
                 said = f"{verdict.describe()}, too noisy to tell"
-        return None, f"it could not be judged: {said}"
+        return None, f"it could not be judged: {said}", self._take_records
 
     def _ask_records(self, evaluation: Evaluation) -> Verdict:
         """By records that the model makes, as many as it takes to tell."""
@@ -243,36 +305,40 @@ class AutoObjective:
 
     def _ask_guided(self, evaluation: Evaluation) -> Verdict | None:
         """By log L one standard error to either side; None where plain particles find paths that guided ones miss."""
-        point, names = evaluation.point, self.problem.coordinates.names
         if any(lined.experiment.start.spread.profiled for lined in self.laplace.lined):
             return None  # what is taken at its best is not integrated over
-        middle, loglik = self._measure_gap(point)
-        if self.particles is not None and self._is_missing_some(point, loglik, middle.error):
+        verdict = self._compare_around(evaluation, LANES)
+        more = verdict is not None and verdict.blind
+        return self._compare_around(evaluation, MOST * LANES) if more else verdict
+
+    def _compare_around(self, evaluation: Evaluation, particles: int) -> Verdict | None:
+        point, names = evaluation.point, self.problem.coordinates.names
+        middle, approximate = self._measure_gap(point, particles)
+        if self.particles is not None and self._is_missing_some(point, middle.value + approximate, middle.error):
             return None
-        above = self._measure_sides(evaluation, 1.0)
+        above = self._measure_sides(evaluation, 1.0, particles)
         near = [None if one is None else (one, middle) for one in above]
         verdict = judge_gaps(names, evaluation.curvature, middle, near, apart=1.0)
         if verdict.harmless:
             return verdict
-        below = self._measure_sides(evaluation, -1.0)
+        below = self._measure_sides(evaluation, -1.0, particles)
         sides = [None if up is None or down is None else (up, down) for up, down in zip(above, below, strict=True)]
         return judge_gaps(names, evaluation.curvature, middle, sides)
 
-    def _measure_sides(self, evaluation: Evaluation, sign: float) -> list[Gap | None]:
+    def _measure_sides(self, evaluation: Evaluation, sign: float, particles: int) -> list[Gap | None]:
         """One standard error along each parameter; None where it is not determined, or that leaves the bounds."""
         lower, upper = self.problem.coordinates.bounds
         sides: list[Gap | None] = []
         for step in np.diag(sign * list_sides(evaluation.curvature)):
             end = evaluation.point + step
             inside = step.any() and np.all((end >= lower) & (end <= upper))
-            sides.append(self._measure_gap(end)[0] if inside else None)
+            sides.append(self._measure_gap(end, particles)[0] if inside else None)
         return sides
 
-    def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
-        """log L by guided particles less that of Laplace, with common random numbers; and log L."""
-        runs, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, GUIDED, 1)
-        error = float(np.sqrt(sum(run.variance for run in runs)))
-        return Gap(float(logliks[0]) - approximate, error), float(logliks[0])
+    def _measure_gap(self, point: np.ndarray, particles: int) -> tuple[Gap, float]:
+        """log L by guided particles less that of Laplace, with common random numbers; and that of Laplace."""
+        _, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, particles, RUNS)
+        return Gap(logliks - approximate), approximate
 
     def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
         """Whether plain particles, which are never too probable, find a larger L for certain."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from batteries.quadrature import SEEN, draw_seen, make_seen
+from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
 from daedal.estimation import match_fit, restore_objective
 from daedal.estimation.likelihood.danger import UNSTABLE, Danger, find_danger
@@ -55,10 +55,32 @@ def test_what_a_fit_ended_with_goes_on_after_it():
         assert restored(fit.point).ok
 
 
+@pytest.mark.slow
+def test_guided_particles_put_right_what_the_approximation_gets_wrong():
+    """Where it is by half a standard error: maximum and curvature of the likelihood by quadrature."""
+    see = SEEN["w + 0.3 w²"]
+    model, data = make_seen(see), draw_seen(see)
+    free = {"std": dd.Parameter(1.1, lower=0.05, upper=20.0, scale="log")}
+    laplace, auto = (
+        dd.fit(model, data, free=free, criterion=dd.Likelihood(method=method), rng=1) for method in ("laplace", "auto")
+    )
+    values = [integrate(see, data.outputs["x"].values, std=1.1036 * np.exp(step)) for step in (-0.05, 0.0, 0.05)]
+    exact = 1.1036 * 0.05 / np.sqrt(2.0 * values[1] - values[0] - values[2])
+    assert values[1] == max(values)
+    assert abs(laplace["std"].value - 1.1036) > 0.4 * exact
+    assert abs(auto["std"].value - 1.1036) < 3.0 * auto["std"].monte_carlo_error < 0.3 * exact
+    assert auto["std"].std_error == pytest.approx(exact, rel=0.25)
+    assert auto.averaged is not None
+    assert auto.averaged[0] == "guided particles"
+    assert any("particles were taken by method='auto': Laplace's approximation is biased" in one for one in auto.notes)
+    restored = restore_objective(match_fit(auto))
+    assert abs(restored(auto.point).gradient[0]) < 0.2 * np.sqrt(auto.curvature[0, 0])
+
+
 def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatch):
     data, calls = draw(SPRING, TIMES[:40]), []
 
-    def guide(linear):
+    def guide(linear, _width):
         calls.append(np.float64(1e308) * 10.0)  # which overflows, as far from the maximum
         if len(calls) > 1:
             raise np.linalg.LinAlgError("Singular matrix")

@@ -10,8 +10,8 @@ from .simulations import REALIZATIONS, Simulations, make_simulations
 from .singular import refuse_singular
 
 __all__ = [
-    "REALIZATIONS", "Capabilities", "Criterion", "Evaluation", "Expected", "Forecast", "MeanVariance", "MeasurementMoments",
-    "Objective", "OutputError", "Part", "PriorPart", "SimulationPEM", "Simulations", "check_criterion",
-    "count_samples", "describe", "describe_for_reading", "fail_at", "list_outputs", "make_simulations",
-    "refuse_singular",
+    "REALIZATIONS", "Capabilities", "Criterion", "Evaluation", "Expected", "Forecast", "MeanVariance",
+    "MeasurementMoments", "Objective", "OutputError", "Part", "PriorPart", "SimulationPEM", "Simulations",
+    "check_criterion", "count_samples", "describe", "describe_for_reading", "fail_at", "list_outputs",
+    "make_simulations", "refuse_singular",
 ]

@@ -25,7 +25,7 @@ import numpy as np
 from daedal.errors import DaedalError, EstimationError, RefusalError
 from daedal.estimation.criteria import REALIZATIONS, Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
-from daedal.estimation.likelihood.guided import GUIDED, GuidedObjective, measure_gaps
+from daedal.estimation.likelihood.guided import GUIDED, WIDER, GuidedObjective, measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
 from daedal.estimation.likelihood.particle import PARTICLES, ParticleObjective, make_plain_objective, refuse_too_many
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 LANES, RUNS = 400, 8  # particles of each run of the guided referee, and runs, which tell the error of differences
 MOST = 8  # times as many, where these do not tell
-SURE = 3.0  # standard deviations of the Monte-Carlo error
+FAR = 1.0  # standard errors, beyond which a path does not guide to all that counts: plain particles go on, if they can
+SURE = 4.0  # standard deviations of the Monte-Carlo error, as so many runs tell it
 JUDGE = 0  # seed of the referee
 MOST_RECORDS = 160  # that judge
 LONG = 10_000  # steps of one, beyond which they would take minutes
@@ -129,8 +130,12 @@ def _resume(
     if what == RECORDED and point.size and not problem.elsewhere:
         return tilt(laplace, point)
     if what == GUIDED and point.size and not problem.elsewhere:
-        return GuidedObjective(laplace, count, runs=RUNS).finish()
+        return _guide(laplace, count)
     return laplace
+
+
+def _guide(laplace: LaplaceObjective, particles: int) -> GuidedObjective:
+    return GuidedObjective(laplace, particles, runs=RUNS, width=WIDER).finish()
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,12 +250,13 @@ class AutoObjective:
         self.memory.verdicts[evaluation.point.tobytes()] = said
         if verdict is None or not verdict.biased:
             return None
+        far = self.particles is not None and bool(np.any(np.abs(verdict.shifts) > FAR))
+        take = self._take_plain if far and take == self._take_guided else take
         return take(f"Laplace's approximation is biased here: {verdict.describe()}", evaluation)
 
     def _take_guided(self, reason: str, _evaluation: Evaluation) -> Objective:
-        notes = (_tell_taken(reason),)
-        count, most = RUNS * LANES, RUNS * LANES * MOST
-        return GuidedObjective(self.laplace, count, notes=notes, runs=RUNS, most=most).finish()
+        guided = _guide(self.laplace, RUNS * LANES)
+        return replace(guided, notes=(_tell_taken(reason),), most=MOST * guided.particles)
 
     def _take_plain(self, reason: str, evaluation: Evaluation) -> Objective:
         assert self.particles is not None  # they have judged
@@ -307,43 +313,48 @@ class AutoObjective:
         """By log L one standard error to either side; None where plain particles find paths that guided ones miss."""
         if any(lined.experiment.start.spread.profiled for lined in self.laplace.lined):
             return None  # what is taken at its best is not integrated over
-        verdict = self._compare_around(evaluation, LANES)
-        more = verdict is not None and verdict.blind
-        return self._compare_around(evaluation, MOST * LANES) if more else verdict
+        evaluation = self.laplace.conclude(evaluation)  # which information may promise too much of
+        verdict = self._compare_around(evaluation, LANES, 1.0)
+        if verdict is None or verdict.harmless:
+            return verdict
+        verdict = self._compare_around(evaluation, LANES, WIDER)
+        more = verdict is not None and verdict.vague
+        return self._compare_around(evaluation, MOST * LANES, WIDER) if more else verdict
 
-    def _compare_around(self, evaluation: Evaluation, particles: int) -> Verdict | None:
+    def _compare_around(self, evaluation: Evaluation, particles: int, width: float) -> Verdict | None:
         point, names = evaluation.point, self.problem.coordinates.names
-        middle, approximate = self._measure_gap(point, particles)
+        middle, approximate = self._measure_gap(point, particles, width)
         if self.particles is not None and self._is_missing_some(point, middle.value + approximate, middle.error):
             return None
-        above = self._measure_sides(evaluation, 1.0, particles)
+        above = self._measure_sides(evaluation, 1.0, particles, width)
         near = [None if one is None else (one, middle) for one in above]
         verdict = judge_gaps(names, evaluation.curvature, middle, near, apart=1.0)
         if verdict.harmless:
             return verdict
-        below = self._measure_sides(evaluation, -1.0, particles)
+        below = self._measure_sides(evaluation, -1.0, particles, width)
         sides = [None if up is None or down is None else (up, down) for up, down in zip(above, below, strict=True)]
         return judge_gaps(names, evaluation.curvature, middle, sides)
 
-    def _measure_sides(self, evaluation: Evaluation, sign: float, particles: int) -> list[Gap | None]:
+    def _measure_sides(self, evaluation: Evaluation, sign: float, particles: int, width: float) -> list[Gap | None]:
         """One standard error along each parameter; None where it is not determined, or that leaves the bounds."""
         lower, upper = self.problem.coordinates.bounds
         sides: list[Gap | None] = []
         for step in np.diag(sign * list_sides(evaluation.curvature)):
             end = evaluation.point + step
             inside = step.any() and np.all((end >= lower) & (end <= upper))
-            sides.append(self._measure_gap(end, particles)[0] if inside else None)
+            sides.append(self._measure_gap(end, particles, width)[0] if inside else None)
         return sides
 
-    def _measure_gap(self, point: np.ndarray, particles: int) -> tuple[Gap, float]:
+    def _measure_gap(self, point: np.ndarray, particles: int, width: float) -> tuple[Gap, float]:
         """log L by guided particles less that of Laplace, with common random numbers; and that of Laplace."""
-        _, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, particles, RUNS)
+        judged = replace(self.laplace, problem=self._judged)
+        _, logliks, approximate = measure_gaps(judged, point, particles, RUNS, width)
         return Gap(logliks - approximate), approximate
 
     def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
         """Whether plain particles, which are never too probable, find a larger L for certain."""
         assert self.particles is not None
-        plain = replace(self.particles, problem=self._judged).measure(point)
+        plain = replace(self.particles, problem=self._judged).measure(point, runs=RUNS)
         return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))
 
     def _ask_plain(self, evaluation: Evaluation) -> Verdict | None:
@@ -355,8 +366,8 @@ class AutoObjective:
             raise EstimationError(there.failure, "Take more particles.")
         loglik, pooled = evaluation.loglik, final.run(evaluation.point).pooled
         assert loglik is not None  # of a likelihood
-        names = self.problem.coordinates.names
-        return judge_score(names, evaluation.curvature, loglik, evaluation.gradient, pooled)
+        names, curvature = self.problem.coordinates.names, self.laplace.conclude(evaluation).curvature
+        return judge_score(names, curvature, loglik, evaluation.gradient, pooled)
 
     def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         said = self.memory.verdicts.get(evaluation.point.tobytes(), "")

@@ -9,9 +9,9 @@ hardly any noise: with ∂ℓ exact,
 
     ∂ log L = ∂ℓ + ∂g,   ∂g by differences half a standard error (1/√C_jj of ℓ, the others held) to either side.
 
-Weights that look ahead tell no information: the curvature C is that of ℓ, as are innovations and predictions; errors
-follow from the curvatures of ℓ and of the gap at the end (`slopes`, beside this file). The search begins with ℓ itself;
-the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
+Weights that look ahead tell no information: C is the curvature of −ℓ, and innovations and predictions are those of ℓ;
+errors follow from the curvatures of ℓ and of the gap at the end (`slopes`, beside this file). The search begins with ℓ
+itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
 """
 
 from contextlib import suppress
@@ -44,13 +44,14 @@ from daedal.filtering import (
 GUIDED = "guided particles"  # what is averaged over
 RUNS = 3  # independent ones at a point, which share the particles
 APART = 0.5  # standard errors to either side, at which the gap is compared
-NOISY, MORE = 0.15, 4  # standard errors that an estimate may scatter by, and so many times the particles, where it does
+WIDER = 1.05  # standard deviations of the linearised model that normals are drawn by, where this is found wrong
+NOISY, MORE = 0.1, 4  # standard errors that an estimate may scatter by, and how many times the particles where it does
 LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which the score of particles is no longer right
 
 
 @refuse_singular()
 def measure_gaps(
-    laplace: LaplaceObjective, point: np.ndarray, particles: int, count: int
+    laplace: LaplaceObjective, point: np.ndarray, particles: int, count: int, width: float = 1.0
 ) -> tuple[list[GuidedRun], np.ndarray, float]:
     """So many guided runs at a point φ of one experiment after the other, log L of each, and ℓ.
 
@@ -63,7 +64,7 @@ def measure_gaps(
         discrete = lined.experiment.at(Point(problem.system.model, values, ()))
         known = laplace.memory.normals.get(number)
         linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
-        guide = make_guide(linear)
+        guide = make_guide(linear, width)
         stream = Stream(problem.seed, "guided particles", number)
         own = run_in_groups(partial(run_guided, linear, guide, particles, stream), particles, count)
         logliks += [run.loglik for run in own]
@@ -82,6 +83,7 @@ class GuidedObjective:
     reason: str = ""
     notes: tuple[str, ...] = ()
     runs: int = RUNS
+    width: float = 1.0
     most: int = 0  # particles, if noise asks for more
     final: bool = False
     _kept: dict[bytes, PooledRuns] = field(default_factory=dict)  # the gaps of the last point
@@ -114,6 +116,7 @@ class GuidedObjective:
             return approximate
         try:
             with refuse_singular():
+                approximate = self.laplace.conclude(approximate)
                 pooled = self.run(approximate)
         except RefusalError as error:
             return fail_at(point, error.sentence)
@@ -156,14 +159,13 @@ class GuidedObjective:
 
     def conclude(self, evaluation: Evaluation) -> Evaluation:
         """With the curvature of −ℓ and that of the gap, if its noise allows."""
-        approximate = self.laplace.conclude(evaluation)
         if not self.final:
-            return approximate
+            return self.laplace.conclude(evaluation)
         with suppress(RefusalError), refuse_singular():
-            bounds = self.problem.coordinates.bounds
-            curvature = bend_curvature(approximate.curvature, evaluation.point, bounds, lambda one: self._measure(one)[1])
-            return replace(approximate, curvature=curvature)
-        return approximate
+            around = evaluation.point, self.problem.coordinates.bounds
+            curvature = bend_curvature(evaluation.curvature, *around, lambda point: self._measure(point)[1])
+            return replace(evaluation, curvature=curvature)
+        return evaluation
 
     def run(self, evaluation: Evaluation) -> PooledRuns:
         """log L and ∂g of all runs, or those of the last point again."""
@@ -181,7 +183,8 @@ class GuidedObjective:
 
     def _measure(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log L and gaps (run,)."""
-        _, logliks, approximate = measure_gaps(self.laplace, point, max(self.particles // self.runs, 2), self.runs)
+        each = max(self.particles // self.runs, 2)
+        _, logliks, approximate = measure_gaps(self.laplace, point, each, self.runs, self.width)
         return logliks, logliks - approximate
 
     def _differentiate(self, evaluation: Evaluation) -> np.ndarray:

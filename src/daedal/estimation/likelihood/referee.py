@@ -22,7 +22,8 @@ import numpy as np
 from daedal.filtering import PooledRuns
 from daedal.linear import invert_semidefinite
 
-BIASED = 0.3  # standard errors that an approximation may move an estimate by
+BIASED = 0.3  # standard errors that an approximation may move an estimate by,
+SLIGHT = 0.1  # and where guided particles, which cost little, tell it
 CHANCE = 2.0  # standard deviations of the Monte-Carlo error
 CERTAIN = 4.0  # the same where noise alone could hide a bias
 HARMLESS = 0.15  # standard errors within which one side is enough
@@ -45,17 +46,23 @@ class Verdict:
     gap_error: float
     judges: str = "particles"
     settled: bool = False
+    limit: float = BIASED
 
     @property
     def biased(self) -> bool:
         """Whether an estimate would move by more than it may, for certain; chance alone moves noisy ones far."""
         sure = 0.0 if self.settled else np.where(self.noise <= BLIND, CHANCE, CERTAIN)
-        return bool(np.any(np.abs(self.shifts) > BIASED + sure * self.noise))
+        return bool(np.any(np.abs(self.shifts) > self.limit + sure * self.noise))
 
     @property
     def harmless(self) -> bool:
         """Whether no estimate would move far, for certain."""
         return bool(np.all(np.abs(self.shifts) + CHANCE * self.noise < HARMLESS))
+
+    @property
+    def vague(self) -> bool:
+        """Whether chance is more than a slight bias."""
+        return bool(np.any(~(self.noise <= SLIGHT))) and not self.biased
 
     @property
     def blind(self) -> bool:
@@ -118,7 +125,8 @@ def judge_gaps(
     slopes = np.array([(up.runs - down.runs) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])
     slopes = slopes.reshape(len(known), middle.runs.size)
     noise = np.atleast_2d(np.cov(slopes)) / middle.runs.size if known else np.zeros((0, 0))
-    return _weigh(names, known, information, slopes.mean(axis=1), noise, middle.value, middle.error)
+    verdict = _weigh(names, known, information, slopes.mean(axis=1), noise, middle.value, middle.error)
+    return replace(verdict, limit=SLIGHT)
 
 
 def judge_score(

@@ -38,6 +38,7 @@ LARGEST_SHARE = 0.9  # of noise in Σ d̄ d̄ᵀ along a direction that still co
 WORTH = 0.4  # standard errors that differences may be wrong by
 NOISIEST = 0.3  # standard deviation of T by noise
 FLATTEST, STEEPEST = 0.1, 2.0  # T beyond which it is noise, or there is no maximum
+MANY = 6  # directions, in which each pair has two differences of its own
 STEEPEST_GAP = 4.0  # the same of I − B, which has less noise
 
 
@@ -141,20 +142,26 @@ def bend_curvature(
 ) -> np.ndarray:
     """H' of an approximation with a gap, of which `measure` has runs (run,); C where noise is much, or bounds near."""
     units, lower, upper = find_units(curvature), *bounds
-    steps = [units[:, i] + units[:, j] * (i > j) for i in range(units.shape[1]) for j in range(i + 1)]
-    if not all(np.all((point + s >= lower) & (point + s <= upper)) for one in steps for s in (one, -one)):
+    count, pairs = units.shape[1], list(zip(*np.tril_indices(units.shape[1]), strict=True))
+    steps = [units[:, i] + units[:, j] * (i != j) for i, j in pairs]
+    inside = all(np.all((point + one >= lower) & (point + one <= upper)) for step in steps for one in (step, -step))
+    if count > MANY or not inside:
         return curvature
     middle = measure(point)
-    second = iter([measure(point + one) + measure(point - one) - 2.0 * middle for one in steps])
-    bends = np.zeros((units.shape[1], units.shape[1], middle.size))
-    for i, j in ((i, j) for i in range(len(bends)) for j in range(i + 1)):
-        bends[i, j] = bends[j, i] = next(second)
-    for i, j in ((i, j) for i in range(len(bends)) for j in range(i)):
-        bends[i, j] = bends[j, i] = 0.5 * (bends[i, j] - bends[i, i] - bends[j, j])
+    second = {
+        pair: measure(point + s) + measure(point - s) - 2.0 * middle for pair, s in zip(pairs, steps, strict=True)
+    }
+    bends = np.array(
+        [
+            [0.5 * (second[max(i, j), min(i, j)] - (i != j) * (second[i, i] + second[j, j])) for j in range(count)]
+            for i in range(count)
+        ]
+    )
+    bends[range(count), range(count)] *= 2.0
     error = bends.std(axis=2, ddof=1) / np.sqrt(middle.size)
     if not np.all(error <= NOISIEST):
         return curvature
-    shares, axes = np.linalg.eigh(np.eye(len(bends)) - bends.mean(axis=2))
+    shares, axes = np.linalg.eigh(np.eye(count) - bends.mean(axis=2))
     back = curvature @ units @ axes
     return (back * np.clip(shares, FLATTEST, STEEPEST_GAP)) @ back.T
 

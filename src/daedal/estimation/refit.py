@@ -113,8 +113,8 @@ def _restore(fitted: FittedProblem) -> Objective:
     if restore is not None:
         return add_priors(restore(fit.scales, fit.filters), fitted.point)
     resume = objective.capabilities.resume
-    if resume is not None and fit.averaged is not None:
-        objective = resume(fit.averaged[0], fitted.point)
+    if resume is not None:
+        objective = resume(fit.averaged, fitted.point)
     evaluation = objective(fitted.point)
     while evaluation.ok and (following := objective.refine(evaluation)) is not None:
         objective, evaluation = following, following(fitted.point)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daedal as dd
-from batteries.quadrature import SEEN, draw_seen, make_seen
+from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
 from daedal.estimation import match_fit, restore_objective
 from daedal.estimation.likelihood.danger import UNSTABLE, Danger, find_danger
@@ -49,16 +49,38 @@ def test_what_a_fit_ended_with_goes_on_after_it():
     """Whatever a referee would say at the estimate of another method."""
     model = replace(SPRING, measurement_noise={"position": 0.2})
     fit = dd.fit(model, draw(model, TIMES[:20]), free=["d"], criterion=dd.Likelihood(particles=200), rng=0)
-    for averaged in (None, ("particles", 200)):
+    for averaged in (None, ("particles", 200), ("guided particles", 800), ("realizations", 2000)):
         restored = restore_objective(match_fit(replace(fit, averaged=averaged)))
         assert restored.capabilities.averaged == averaged
         assert restored(fit.point).ok
 
 
+@pytest.mark.slow
+def test_guided_particles_put_right_what_the_approximation_gets_wrong():
+    """Where it is by half a standard error: maximum and curvature of the likelihood by quadrature."""
+    see = SEEN["w + 0.3 w²"]
+    model, data = make_seen(see), draw_seen(see)
+    free = {"std": dd.Parameter(1.1, lower=0.05, upper=20.0, scale="log")}
+    laplace, auto = (
+        dd.fit(model, data, free=free, criterion=dd.Likelihood(method=method), rng=1) for method in ("laplace", "auto")
+    )
+    values = [integrate(see, data.outputs["x"].values, std=1.1036 * np.exp(step)) for step in (-0.05, 0.0, 0.05)]
+    exact = 1.1036 * 0.05 / np.sqrt(2.0 * values[1] - values[0] - values[2])
+    assert values[1] == max(values)
+    assert abs(laplace["std"].value - 1.1036) > 0.4 * exact
+    assert abs(auto["std"].value - 1.1036) < 3.0 * auto["std"].monte_carlo_error < 0.3 * exact
+    assert auto["std"].std_error == pytest.approx(exact, rel=0.25)
+    assert auto.averaged is not None
+    assert auto.averaged[0] == "guided particles"
+    assert any("particles were taken by method='auto': Laplace's approximation is biased" in one for one in auto.notes)
+    restored = restore_objective(match_fit(auto))
+    assert abs(restored(auto.point).gradient[0]) < 0.2 * np.sqrt(auto.curvature[0, 0])
+
+
 def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatch):
     data, calls = draw(SPRING, TIMES[:40]), []
 
-    def guide(linear):
+    def guide(linear, _width):
         calls.append(np.float64(1e308) * 10.0)  # which overflows, as far from the maximum
         if len(calls) > 1:
             raise np.linalg.LinAlgError("Singular matrix")
@@ -166,15 +188,16 @@ def test_delays_are_left_to_moments():
 
 def test_a_gap_that_is_the_same_everywhere_is_harmless_and_one_that_changes_is_a_bias():
     information = np.array([[4.0, 1.0], [1.0, 1.0]])
-    same = [(Gap(-3.0, 0.05), Gap(-3.0, 0.05))] * 2
-    sound = judge_gaps(("a", "b"), information, Gap(-3.0, 0.05), same)
+    runs = 0.05 * np.random.default_rng(0).standard_normal((5, 8))
+    same = [(Gap(-3.0 + runs[2 * k]), Gap(-3.0 + runs[2 * k + 1])) for k in range(2)]
+    sound = judge_gaps(("a", "b"), information, Gap(-3.0 + runs[4]), same)
     assert not sound.biased
     assert not sound.blind
     delta = np.array([0.3, -0.8])  # where the maximum of the likelihood is, from that of the approximation
     slopes = information @ delta
     steps = 1.0 / np.sqrt(np.diag(information))
-    changing = [(Gap(-3.0 + s * h, 0.01), Gap(-3.0 - s * h, 0.01)) for s, h in zip(slopes, steps, strict=True)]
-    found = judge_gaps(("a", "b"), information, Gap(-3.0, 0.01), changing)
+    changing = [(Gap(-3.0 + s * h + runs[4]), Gap(-3.0 - s * h + runs[4])) for s, h in zip(slopes, steps, strict=True)]
+    found = judge_gaps(("a", "b"), information, Gap(-3.0 + runs[4]), changing)
     np.testing.assert_allclose(found.shifts, delta / np.sqrt(np.diag(np.linalg.inv(information))))
     assert found.biased
     assert "would move" in found.describe()

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from daedal.estimation.criteria import Evaluation, fail_at
-from daedal.estimation.likelihood.slopes import curve_slopes, prefer_differences, take_differences, take_score
+from daedal.estimation.likelihood.slopes import (
+    bend_curvature,
+    curve_slopes,
+    prefer_differences,
+    take_differences,
+    take_score,
+)
 from daedal.filtering import PooledRuns
 
 INFORMATION = np.array([[40.0, -30.0], [-30.0, 35.0]])
@@ -98,3 +104,20 @@ def test_a_bound_of_one_leaves_the_curvature_of_the_other_to_differences():
     assert curved[1, 1] == pytest.approx(INFORMATION[1, 1], rel=1e-6)
     assert curved[0, 0] == pytest.approx(squares[0, 0], rel=1e-6)
     assert np.linalg.eigvalsh(curved).min() > 0.0
+
+
+def test_second_differences_of_a_gap_tell_what_an_approximation_lacks():
+    """log L = ℓ + g with two parabolas; runs share what they are off by, and have a little noise of their own."""
+    bend = np.array([[12.0, -10.0], [-10.0, 2.0]])
+    shared = 0.5 * np.random.default_rng(2).standard_normal(8)
+
+    def make_gap(noise):
+        rng = np.random.default_rng(3)
+        return lambda point: 0.5 * point @ bend @ point + point @ np.array([3.0, 1.0]) + shared + noise * rng.random(8)
+
+    curvature = bend_curvature(INFORMATION, BEST, EVERYWHERE, make_gap(0.0))
+    np.testing.assert_allclose(curvature, INFORMATION - bend, rtol=1e-8)
+    curvature = bend_curvature(INFORMATION, BEST, EVERYWHERE, make_gap(0.05))
+    np.testing.assert_allclose(curvature, INFORMATION - bend, atol=0.25 * INFORMATION.max())
+    assert bend_curvature(INFORMATION, BEST, EVERYWHERE, make_gap(5.0)) is INFORMATION
+    assert bend_curvature(INFORMATION, BEST, (BEST - 0.01, EVERYWHERE[1]), make_gap(0.0)) is INFORMATION

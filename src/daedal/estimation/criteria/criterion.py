@@ -147,8 +147,8 @@ class Capabilities:
     restore
         The last stage, given the scales and filters of a finished fit; otherwise all stages are gone through again.
     resume
-        The objective that a finished fit ended with, given what it averaged over and its estimate, where the criterion
-        chooses among several; otherwise all stages are gone through again.
+        The objective that a finished fit ended with, given what it averaged over, and how many, and its estimate, where
+        the criterion chooses among several; otherwise all stages are gone through again.
     finish
         The last stage, as far as one evaluation shows it, for `evaluate`; otherwise the first one serves.
     step_error
@@ -186,7 +186,7 @@ class Capabilities:
     scales: Mapping[str, float] = field(default_factory=dict)
     filters: Mapping[str, Autoregression] = field(default_factory=dict)
     restore: Callable[[Mapping[str, float], Mapping[str, Autoregression]], "Objective"] | None = None
-    resume: Callable[[str, np.ndarray], "Objective"] | None = None
+    resume: Callable[[tuple[str, int] | None, np.ndarray], "Objective"] | None = None
     finish: Callable[[Evaluation], "Objective"] | None = None
     step_error: Callable[[np.ndarray], float] | None = None
     choose_steps: Callable[[np.ndarray], "Objective"] | None = None

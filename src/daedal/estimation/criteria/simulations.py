@@ -12,6 +12,7 @@ from daedal.estimation.problem import Coordinates, Problem
 from daedal.experiments import Experiment
 from daedal.simulation import Lanes, Predictor, make_predictor, make_request
 
+REALIZATIONS = "realizations"  # what is averaged over
 AVERAGED, SINGLE = 1e-5, 1e-9  # tolerance of the steps; averages over realizations are never as exact
 FEW = 3  # different steps that are told
 MUCH = 100_000  # numbers to advance in an experiment, on average, from which on a second thread pays
@@ -36,7 +37,7 @@ class Simulations:
     def averaged(self) -> tuple[str, int] | None:
         """Realizations, and how many of them; None without disturbances."""
         count = self.predictors[0].realizations
-        return None if count is None else ("realizations", count)
+        return None if count is None else (REALIZATIONS, count)
 
     @property
     def steps(self) -> tuple[str, float | None]:

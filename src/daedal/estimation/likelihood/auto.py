@@ -15,6 +15,7 @@ No approximation is good on all models, so none is trusted silently:
 What was decided, and why, is in the notes of the fit.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,12 +24,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daedal.errors import DaedalError, EstimationError, RefusalError, quoted
-from daedal.estimation.criteria import Capabilities, Evaluation, Objective
+from daedal.estimation.criteria import REALIZATIONS, Capabilities, Evaluation, Objective
 from daedal.estimation.likelihood.danger import find_danger
-from daedal.estimation.likelihood.guided import measure_gaps
+from daedal.estimation.likelihood.guided import GUIDED, WIDER, GuidedObjective, measure_gaps
 from daedal.estimation.likelihood.laplace import LaplaceObjective, make_laplace_objective
 from daedal.estimation.likelihood.moments import MomentsObjective, list_white, make_moments_objective
-from daedal.estimation.likelihood.particle import ParticleObjective, make_plain_objective, refuse_too_many
+from daedal.estimation.likelihood.particle import PARTICLES, ParticleObjective, make_plain_objective, refuse_too_many
 from daedal.estimation.likelihood.redrawn import RECORDED, RECORDS, CorrectedObjective, draw_scores, tilt
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_records, judge_score, list_sides
 from daedal.estimation.problem import Problem
@@ -38,8 +39,10 @@ from daedal.filtering import InitialCondition, leave_kinks, list_borders_met
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
 
-GUIDED = 300  # particles of the guided referee at each point
-SURE = 3.0  # standard deviations of the Monte-Carlo error
+LANES, RUNS = 400, 8  # particles of each run of the guided referee, and runs, which tell the error of differences
+MOST = 8  # times as many, where these do not tell
+FAR = 1.0  # standard errors, beyond which a path does not guide to all that counts: plain particles go on, if they can
+SURE = 4.0  # standard deviations of the Monte-Carlo error, as so many runs tell it
 JUDGE = 0  # seed of the referee
 MOST_RECORDS = 160  # that judge
 LONG = 10_000  # steps of one, beyond which they would take minutes
@@ -48,8 +51,13 @@ LED = "particles went on from where moments led, and follow the data there"
 
 
 def make_auto_objective(problem: Problem, chosen: "Likelihood") -> Objective:
-    """The objective to begin with, with the reason where it is not Laplace's."""
+    """The objective to begin with, and the way back to what another fit ended with."""
     condition = InitialCondition("free", released=True) if problem.elsewhere else chosen.condition
+    return BegunObjective(_begin(problem, chosen, condition), partial(_resume, problem, chosen, condition))
+
+
+def _begin(problem: Problem, chosen: "Likelihood", condition: InitialCondition) -> Objective:
+    """With the reason where it is not Laplace's."""
     if (met := _list_borders_met(problem, condition)) and not list_white(problem.system.model):
         return _take_moments(make_moments_objective(problem, chosen), f"paths cross the kink of {quoted(met)}")
     try:
@@ -103,12 +111,70 @@ def _take_moments(moments: MomentsObjective, reason: str) -> MomentsObjective:
 
 
 def _fall_back(particles: ParticleObjective, reason: str) -> ParticleObjective:
-    return replace(particles, notes=(f"particles were taken by method='auto': {reason}", *particles.notes))
+    return replace(particles, notes=(_tell_taken(reason), *particles.notes))
+
+
+def _tell_taken(reason: str) -> str:
+    return f"particles were taken by method='auto': {reason}"
 
 
 def _quote(error: DaedalError) -> str:
     """A sentence inside another."""
     return error.sentence.rstrip(".")
+
+
+def _resume(
+    problem: Problem,
+    chosen: "Likelihood",
+    condition: InitialCondition,
+    averaged: tuple[str, int] | None,
+    point: np.ndarray,
+) -> Objective:
+    """What a fit ended with, which nothing judges again.
+
+    Where data begin elsewhere, Laplace's approximation alone estimates that. It predicts as what records, or particles
+    that it guides, put right.
+    """
+    what, count = averaged or ("", 0)
+    if what == REALIZATIONS:
+        return make_moments_objective(problem, chosen)
+    if what == PARTICLES and not problem.elsewhere:
+        return make_plain_objective(problem, chosen)
+    laplace = make_laplace_objective(problem, condition)
+    if what == RECORDED and point.size and not problem.elsewhere:
+        return tilt(laplace, point)
+    if what == GUIDED and point.size and not problem.elsewhere:
+        return _guide(laplace, count)
+    return laplace
+
+
+def _guide(laplace: LaplaceObjective, particles: int) -> GuidedObjective:
+    return GuidedObjective(laplace, particles, runs=RUNS, width=WIDER).finish()
+
+
+@dataclass(frozen=True, eq=False)
+class BegunObjective:
+    """Where a fit by method='auto' begins; what follows its first stage is that of other objectives."""
+
+    first: Objective
+    resume: Callable[[tuple[str, int] | None, np.ndarray], Objective]
+
+    @property
+    def problem(self) -> Problem:
+        """That of the first objective."""
+        return self.first.problem
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the first objective, and going on with what another fit ended with."""
+        return replace(self.first.capabilities, resume=self.resume)
+
+    def __call__(self, point: np.ndarray) -> Evaluation:
+        return self.first(point)
+
+    def refine(self, evaluation: Evaluation, /) -> Objective | None:
+        """The next stage of the first objective."""
+        return self.first.refine(evaluation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +245,6 @@ class AutoObjective:
             self.laplace.capabilities,
             remarks=self._list_remarks,
             choose_steps=self.choose_steps,
-            resume=self.resume,
             finish=self.finish,
         )
 
@@ -195,26 +260,25 @@ class AutoObjective:
         following = self.laplace.refine(evaluation)
         if following is not None:
             return replace(self, laplace=following)
-        verdict, said = self._judge(evaluation)
+        verdict, said, take = self._judge(evaluation)
         doubts = self.laplace.doubt_kinks(evaluation.point) if verdict is None else ()
         self.memory.verdicts[evaluation.point.tobytes()] = (said, *doubts)
         if verdict is None or not verdict.biased:
             return None
-        reason = f"Laplace's approximation is biased here: {verdict.describe()}"
-        if self.particles is None or verdict.gap is None:
-            return CorrectedObjective(self.laplace, f"put right by method='auto': {reason}")
+        far = self.particles is not None and bool(np.any(np.abs(verdict.shifts) > FAR))
+        take = self._take_plain if far and take == self._take_guided else take
+        return take(f"Laplace's approximation is biased here: {verdict.describe()}", evaluation)
+
+    def _take_guided(self, reason: str, _evaluation: Evaluation) -> Objective:
+        guided = _guide(self.laplace, RUNS * LANES)
+        return replace(guided, notes=(_tell_taken(reason),), most=MOST * guided.particles)
+
+    def _take_plain(self, reason: str, evaluation: Evaluation) -> Objective:
+        assert self.particles is not None  # they have judged
         return _fall_back(self.particles, reason).finish(evaluation)
 
-    def resume(self, averaged: str, point: np.ndarray) -> Objective:
-        """What a fit ended with after the referee had found Laplace's approximation biased.
-
-        Where data begin elsewhere, Laplace's approximation alone estimates that. It predicts as what records put right.
-        """
-        if averaged == RECORDED and point.size and not self.problem.elsewhere:
-            return tilt(self.laplace, point)
-        if averaged == RECORDED or self.particles is None or self.problem.elsewhere:
-            return self.laplace
-        return self.particles
+    def _take_records(self, reason: str, _evaluation: Evaluation) -> Objective:
+        return CorrectedObjective(self.laplace, f"put right by method='auto': {reason}")
 
     def finish(self, _evaluation: Evaluation, /) -> LaplaceObjective:
         """Nothing is judged where nothing is minimised."""
@@ -225,20 +289,24 @@ class AutoObjective:
         """With random numbers of the referee's own: it says the same of the same data, whatever the seed of the fit."""
         return replace(self.problem, seed=JUDGE)
 
-    def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str]:
-        """The verdict, and what to say of it: of guided particles, or where these do not tell, of all the others."""
+    def _judge(self, evaluation: Evaluation) -> tuple[Verdict | None, str, Callable[[str, Evaluation], Objective]]:
+        """The verdict, what to say of it, and what to take instead: by guided particles, or the others in turn."""
         verdict, said = None, self.unjudged
-        for ask in (self._ask_guided, self._ask_plain, self._ask_records):
+        for ask, take in (
+            (self._ask_guided, self._take_guided),
+            (self._ask_plain, self._take_plain),
+            (self._ask_records, self._take_records),
+        ):
             try:
                 verdict = ask(evaluation)
             except RefusalError as error:
                 said = said or error.sentence
                 continue
             if verdict is not None and not verdict.blind:
-                return verdict, f"judged at the estimate: {verdict.describe()}"
+                return verdict, f"judged at the estimate: {verdict.describe()}", take
             if verdict is not None:
                 said = f"{verdict.describe()}, too noisy to tell"
-        return None, f"it could not be judged: {said}"
+        return None, f"it could not be judged: {said}", self._take_records
 
     def _ask_records(self, evaluation: Evaluation) -> Verdict:
         """By records that the model makes, as many as it takes to tell."""
@@ -258,41 +326,50 @@ class AutoObjective:
 
     def _ask_guided(self, evaluation: Evaluation) -> Verdict | None:
         """By log L one standard error to either side; None where plain particles find paths that guided ones miss."""
-        point, names = evaluation.point, self.problem.coordinates.names
         if any(lined.experiment.start.spread.profiled for lined in self.laplace.lined):
             return None  # what is taken at its best is not integrated over
-        middle, loglik = self._measure_gap(point)
-        if self.particles is not None and self._is_missing_some(point, loglik, middle.error):
+        evaluation = self.laplace.conclude(evaluation)  # which information may promise too much of
+        verdict = self._compare_around(evaluation, LANES, 1.0)
+        if verdict is None or verdict.harmless:
+            return verdict
+        verdict = self._compare_around(evaluation, LANES, WIDER)
+        more = verdict is not None and verdict.vague
+        return self._compare_around(evaluation, MOST * LANES, WIDER) if more else verdict
+
+    def _compare_around(self, evaluation: Evaluation, particles: int, width: float) -> Verdict | None:
+        point, names = evaluation.point, self.problem.coordinates.names
+        middle, approximate = self._measure_gap(point, particles, width)
+        if self.particles is not None and self._is_missing_some(point, middle.value + approximate, middle.error):
             return None
-        above = self._measure_sides(evaluation, 1.0)
+        above = self._measure_sides(evaluation, 1.0, particles, width)
         near = [None if one is None else (one, middle) for one in above]
         verdict = judge_gaps(names, evaluation.curvature, middle, near, apart=1.0)
         if verdict.harmless:
             return verdict
-        below = self._measure_sides(evaluation, -1.0)
+        below = self._measure_sides(evaluation, -1.0, particles, width)
         sides = [None if up is None or down is None else (up, down) for up, down in zip(above, below, strict=True)]
         return judge_gaps(names, evaluation.curvature, middle, sides)
 
-    def _measure_sides(self, evaluation: Evaluation, sign: float) -> list[Gap | None]:
+    def _measure_sides(self, evaluation: Evaluation, sign: float, particles: int, width: float) -> list[Gap | None]:
         """One standard error along each parameter; None where it is not determined, or that leaves the bounds."""
         lower, upper = self.problem.coordinates.bounds
         sides: list[Gap | None] = []
         for step in np.diag(sign * list_sides(evaluation.curvature)):
             end = evaluation.point + step
             inside = step.any() and np.all((end >= lower) & (end <= upper))
-            sides.append(self._measure_gap(end)[0] if inside else None)
+            sides.append(self._measure_gap(end, particles, width)[0] if inside else None)
         return sides
 
-    def _measure_gap(self, point: np.ndarray) -> tuple[Gap, float]:
-        """log L by guided particles less that of Laplace, with common random numbers; and log L."""
-        runs, logliks, approximate = measure_gaps(replace(self.laplace, problem=self._judged), point, GUIDED, 1)
-        error = float(np.sqrt(sum(run.variance for run in runs)))
-        return Gap(float(logliks[0]) - approximate, error), float(logliks[0])
+    def _measure_gap(self, point: np.ndarray, particles: int, width: float) -> tuple[Gap, float]:
+        """log L by guided particles less that of Laplace, with common random numbers; and that of Laplace."""
+        judged = replace(self.laplace, problem=self._judged)
+        _, logliks, approximate = measure_gaps(judged, point, particles, RUNS, width)
+        return Gap(logliks - approximate), approximate
 
     def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
         """Whether plain particles, which are never too probable, find a larger L for certain."""
         assert self.particles is not None
-        plain = replace(self.particles, problem=self._judged).measure(point)
+        plain = replace(self.particles, problem=self._judged).measure(point, runs=RUNS)
         return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))
 
     def _ask_plain(self, evaluation: Evaluation) -> Verdict | None:
@@ -304,8 +381,8 @@ class AutoObjective:
             raise EstimationError(there.failure, "Take more particles.")
         loglik, pooled = evaluation.loglik, final.run(evaluation.point).pooled
         assert loglik is not None  # of a likelihood
-        names = self.problem.coordinates.names
-        return judge_score(names, evaluation.curvature, loglik, evaluation.gradient, pooled)
+        names, curvature = self.problem.coordinates.names, self.laplace.conclude(evaluation).curvature
+        return judge_score(names, curvature, loglik, evaluation.gradient, pooled)
 
     def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
         said = self.memory.verdicts.get(evaluation.point.tobytes(), ())

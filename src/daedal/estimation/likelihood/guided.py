@@ -9,11 +9,12 @@ hardly any noise: with ∂ℓ exact,
 
     ∂ log L = ∂ℓ + ∂g,   ∂g by differences half a standard error (1/√C_jj of ℓ, the others held) to either side.
 
-Weights that look ahead tell no information: the curvature C is that of ℓ, as are innovations and predictions, and
-errors follow from that of ℓ at the end. The
-search begins with ℓ itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
+Weights that look ahead tell no information: C is the curvature of −ℓ, and innovations and predictions are those of ℓ;
+errors follow from the curvatures of ℓ and of the gap at the end (`slopes`, beside this file). The search begins with ℓ
+itself; the second stage, begun at its maximum, has the gap. Independent runs tell its noise.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import final
@@ -24,6 +25,7 @@ from daedal.errors import EstimationError, RefusalError
 from daedal.estimation.criteria import Capabilities, Evaluation, fail_at, refuse_singular
 from daedal.estimation.likelihood.laplace import LaplaceObjective
 from daedal.estimation.likelihood.referee import list_sides
+from daedal.estimation.likelihood.slopes import bend_curvature
 from daedal.estimation.problem import Problem
 from daedal.filtering import (
     GuidedRun,
@@ -33,19 +35,23 @@ from daedal.filtering import (
     Stream,
     find_path,
     find_paths,
+    find_units,
     make_guide,
     run_guided,
     run_in_groups,
 )
 
+GUIDED = "guided particles"  # what is averaged over
 RUNS = 3  # independent ones at a point, which share the particles
 APART = 0.5  # standard errors to either side, at which the gap is compared
+WIDER = 1.05  # standard deviations of the linearised model that normals are drawn by, where this is found wrong
+NOISY, MORE = 0.1, 4  # standard errors that an estimate may scatter by, and how many times the particles where it does
 LARGEST_VARIANCE = 3.0  # of log L between runs, beyond which the score of particles is no longer right
 
 
 @refuse_singular()
 def measure_gaps(
-    laplace: LaplaceObjective, point: np.ndarray, particles: int, count: int
+    laplace: LaplaceObjective, point: np.ndarray, particles: int, count: int, width: float = 1.0
 ) -> tuple[list[GuidedRun], np.ndarray, float]:
     """So many guided runs at a point φ of one experiment after the other, log L of each, and ℓ.
 
@@ -58,7 +64,7 @@ def measure_gaps(
         discrete = lined.experiment.at(Point(problem.system.model, values, ()))
         known = laplace.memory.normals.get(number)
         linear = find_paths(discrete)[0] if known is None else find_path(discrete, known)
-        guide = make_guide(linear)
+        guide = make_guide(linear, width)
         stream = Stream(problem.seed, "guided particles", number)
         own = run_in_groups(partial(run_guided, linear, guide, particles, stream), particles, count)
         logliks += [run.loglik for run in own]
@@ -73,9 +79,12 @@ class GuidedObjective:
     """−log L as a function of φ, with Monte-Carlo noise; `reason` says why plain particles would not do."""
 
     laplace: LaplaceObjective
-    particles: int
-    reason: str
+    particles: int  # of all runs together
+    reason: str = ""
     notes: tuple[str, ...] = ()
+    runs: int = RUNS
+    width: float = 1.0
+    most: int = 0  # particles, if noise asks for more
     final: bool = False
     _kept: dict[bytes, PooledRuns] = field(default_factory=dict)  # the gaps of the last point
 
@@ -92,12 +101,12 @@ class GuidedObjective:
             remarks=self._list_remarks,
             choose_steps=lambda point: replace(self, laplace=self.laplace.choose_steps(point), _kept={}),
             finish=lambda _: self.finish(),
-            conclude=self.laplace.conclude,
+            conclude=self.conclude,
             scatter=self.scatter,
             predict=self.laplace.predict,
             foresee=self.laplace.foresee,
             simulates=True,
-            averaged=("particles", self.particles),
+            averaged=(GUIDED, self.particles),
             steps=self.laplace.capabilities.steps,
         )
 
@@ -107,6 +116,7 @@ class GuidedObjective:
             return approximate
         try:
             with refuse_singular():
+                approximate = self.laplace.conclude(approximate)
                 pooled = self.run(approximate)
         except RefusalError as error:
             return fail_at(point, error.sentence)
@@ -129,7 +139,15 @@ class GuidedObjective:
         finer = self.laplace.refine(evaluation)
         if finer is not None:
             return replace(self, laplace=finer, _kept={})
-        return None if self.final else self.finish()
+        if not self.final:
+            return self.finish()
+        more = min(MORE * self.particles, self.most)
+        return replace(self, particles=more, _kept={}) if more > self.particles and self._is_noisy(evaluation) else None
+
+    def _is_noisy(self, evaluation: Evaluation) -> bool:
+        """Whether particles would move some estimate by much of its error."""
+        units = find_units(evaluation.curvature)
+        return bool(np.linalg.eigvalsh(units.T @ self.scatter(evaluation) @ units).max(initial=0.0) > NOISY**2)
 
     def finish(self) -> "GuidedObjective":
         """The second stage, with more runs."""
@@ -138,6 +156,16 @@ class GuidedObjective:
     def scatter(self, evaluation: Evaluation) -> np.ndarray:
         """Covariance of the gradient over the random numbers of the particles."""
         return self.run(evaluation).scatter(0)
+
+    def conclude(self, evaluation: Evaluation) -> Evaluation:
+        """With the curvature of −ℓ and that of the gap, if its noise allows."""
+        if not self.final:
+            return self.laplace.conclude(evaluation)
+        with suppress(RefusalError), refuse_singular():
+            around = evaluation.point, self.problem.coordinates.bounds
+            curvature = bend_curvature(evaluation.curvature, *around, lambda point: self._measure(point)[1])
+            return replace(evaluation, curvature=curvature)
+        return evaluation
 
     def run(self, evaluation: Evaluation) -> PooledRuns:
         """log L and ∂g of all runs, or those of the last point again."""
@@ -151,17 +179,18 @@ class GuidedObjective:
 
     def measure(self, point: np.ndarray) -> PooledRuns:
         """log L alone."""
-        return PooledRuns(self._measure(point)[0], np.zeros((RUNS, 1, 1, 0)))
+        return PooledRuns(self._measure(point)[0], np.zeros((self.runs, 1, 1, 0)))
 
     def _measure(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log L and gaps (run,)."""
-        _, logliks, approximate = measure_gaps(self.laplace, point, max(self.particles // RUNS, 2), RUNS)
+        each = max(self.particles // self.runs, 2)
+        _, logliks, approximate = measure_gaps(self.laplace, point, each, self.runs, self.width)
         return logliks, logliks - approximate
 
     def _differentiate(self, evaluation: Evaluation) -> np.ndarray:
         """∂g (run, coordinate); zero along what is not determined."""
         point, bounds = evaluation.point, self.problem.coordinates.bounds
-        slopes = np.zeros((RUNS, point.size))
+        slopes = np.zeros((self.runs, point.size))
         for j, step in enumerate(np.diag(APART * list_sides(evaluation.curvature))):
             ends = [np.clip(point + sign * step, *bounds) for sign in (1.0, -1.0)]
             apart = ends[0][j] - ends[1][j]
@@ -172,7 +201,7 @@ class GuidedObjective:
     def _list_remarks(self, _evaluation: Evaluation, /) -> tuple[str, ...]:
         lined = self.laplace.lined[0]
         how = f"the likelihood is that of particles guided by the most probable path ({lined.method}, steps of "
-        return (f"{how}{lined.longest:.3g}): {self.reason}", *self.laplace.list_doubts())
+        return (f"{how}{lined.longest:.3g}){self.reason and f': {self.reason}'}", *self.laplace.list_doubts())
 
 
 def describe_scatter(pooled: PooledRuns, particles: int, share: float = 1.0) -> str:

@@ -59,6 +59,7 @@ from daedal.models import as_tuple
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
 
+PARTICLES = "particles"  # what is averaged over
 FIRST_RUNS, RUNS = 2, 6  # independent ones at a point, in the first and in the second stage
 FIRST_SHARE = 0.5  # of the particles, that each run of the first stage has
 FIRST_MEMORY = 32.0  # of the score, in sample intervals
@@ -100,7 +101,7 @@ class ParticleObjective:
         return Capabilities(
             notes=self.notes,
             simulates=True,
-            averaged=("particles", self.particles),
+            averaged=(PARTICLES, self.particles),
             steps=tell_grids(self.nonlinear),
             choose_steps=self.choose_steps,
             finish=self.finish,

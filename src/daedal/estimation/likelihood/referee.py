@@ -22,7 +22,8 @@ import numpy as np
 from daedal.filtering import PooledRuns
 from daedal.linear import invert_semidefinite
 
-BIASED = 0.3  # standard errors that an approximation may move an estimate by
+BIASED = 0.3  # standard errors that an approximation may move an estimate by,
+SLIGHT = 0.1  # and where guided particles, which cost little, tell it
 CHANCE = 2.0  # standard deviations of the Monte-Carlo error
 CERTAIN = 4.0  # the same where noise alone could hide a bias
 HARMLESS = 0.15  # standard errors within which one side is enough
@@ -41,20 +42,27 @@ class Verdict:
     names: tuple[str, ...]
     shifts: np.ndarray
     noise: np.ndarray
-    gap: "Gap | None"
+    gap: float | None
+    gap_error: float
     judges: str = "particles"
     settled: bool = False
+    limit: float = BIASED
 
     @property
     def biased(self) -> bool:
         """Whether an estimate would move by more than it may, for certain; chance alone moves noisy ones far."""
         sure = 0.0 if self.settled else np.where(self.noise <= BLIND, CHANCE, CERTAIN)
-        return bool(np.any(np.abs(self.shifts) > BIASED + sure * self.noise))
+        return bool(np.any(np.abs(self.shifts) > self.limit + sure * self.noise))
 
     @property
     def harmless(self) -> bool:
         """Whether no estimate would move far, for certain."""
         return bool(np.all(np.abs(self.shifts) + CHANCE * self.noise < HARMLESS))
+
+    @property
+    def vague(self) -> bool:
+        """Whether chance is more than a slight bias."""
+        return bool(np.any(~(self.noise <= SLIGHT))) and not self.biased
 
     @property
     def blind(self) -> bool:
@@ -66,7 +74,7 @@ class Verdict:
         """In words, the parameter that moves farthest."""
         gap = ""
         if self.gap is not None:
-            gap = f"find log likelihood {_write_shift(self.gap.value)} ± {self.gap.error:.2f} off"
+            gap = f"find log likelihood {_write_shift(self.gap)} ± {self.gap_error:.2f} off"
         if not self.names:
             return f"{self.judges} {gap or 'find nothing'}"
         worst = int(np.argmax(np.abs(self.shifts) - CHANCE * self.noise))
@@ -82,10 +90,19 @@ def _write_shift(value: float) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """log L − ℓ at a point, with its Monte-Carlo error."""
+    """log L − ℓ at a point, by independent runs (run,): what they do at other points shares their random numbers."""
 
-    value: float
-    error: float
+    runs: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """Their mean."""
+        return float(self.runs.mean())
+
+    @property
+    def error(self) -> float:
+        """Its standard deviation over random numbers."""
+        return float(self.runs.std(ddof=1) / np.sqrt(self.runs.size))
 
 
 def list_sides(information: np.ndarray) -> np.ndarray:
@@ -105,11 +122,11 @@ def judge_gaps(
     steps = 0.5 * apart * list_sides(information)
     known = [k for k, pair in enumerate(sides) if pair is not None]
     pairs = [pair for pair in sides if pair is not None]
-    slopes = np.array([(up.value - down.value) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])
-    noise = np.array(
-        [np.hypot(up.error, down.error) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)]
-    )
-    return _weigh(names, known, information, slopes, np.diag(noise**2), middle)
+    slopes = np.array([(up.runs - down.runs) / (2.0 * steps[k]) for k, (up, down) in zip(known, pairs, strict=True)])
+    slopes = slopes.reshape(len(known), middle.runs.size)
+    noise = np.atleast_2d(np.cov(slopes)) / middle.runs.size if known else np.zeros((0, 0))
+    verdict = _weigh(names, known, information, slopes.mean(axis=1), noise, middle.value, middle.error)
+    return replace(verdict, limit=SLIGHT)
 
 
 def judge_score(
@@ -119,15 +136,15 @@ def judge_score(
     memory = pooled.choose_memory()
     known = np.flatnonzero(list_sides(information)).tolist()
     slopes = (pooled.score(memory) + gradient)[known]
-    middle = Gap(pooled.loglik - loglik, pooled.loglik_error)
-    return _weigh(names, known, information, slopes, pooled.scatter(memory)[np.ix_(known, known)], middle)
+    noise = pooled.scatter(memory)[np.ix_(known, known)]
+    return _weigh(names, known, information, slopes, noise, pooled.loglik - loglik, pooled.loglik_error)
 
 
 def judge_records(names: Sequence[str], information: np.ndarray, scores: np.ndarray) -> Verdict:
     """By scores of the approximation over records that the model makes at its estimate, (record, parameter)."""
     known = np.flatnonzero(list_sides(information)).tolist()
     noise = np.atleast_2d(np.cov(scores[:, known], rowvar=False)) / len(scores)
-    verdict = _weigh(names, known, information, -scores[:, known].mean(axis=0), noise, None)
+    verdict = _weigh(names, known, information, -scores[:, known].mean(axis=0), noise)
     return replace(verdict, judges="records that the model makes")
 
 
@@ -137,10 +154,11 @@ def _weigh(
     information: np.ndarray,
     slopes: np.ndarray,
     noise: np.ndarray,
-    middle: Gap | None,
+    gap: float | None = None,
+    gap_error: float = 0.0,
 ) -> Verdict:
     inverse = invert_semidefinite(information[np.ix_(known, known)])
     errors = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
     spread = np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0.0))
     shifts = inverse @ slopes / errors
-    return Verdict(tuple(names[k] for k in known), shifts, spread / errors, middle)
+    return Verdict(tuple(names[k] for k in known), shifts, spread / errors, gap, gap_error)

@@ -24,7 +24,7 @@ def find_crossed_zeros(problem: Problem, start: np.ndarray, end: np.ndarray) -> 
 
 
 def list_singular_zeros(problem: Problem, names: list[str]) -> list[str]:
-    """Those of the free parameters that are coefficients of highest derivatives, or at whose zero equations are no numbers."""
+    """Free parameters that are coefficients of highest derivatives, or at whose zero equations are no numbers."""
     model = problem.system.model
     residuals = Equations.of(model).residuals
     leaves = list_symbols(residuals)

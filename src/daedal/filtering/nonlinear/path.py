@@ -20,7 +20,7 @@ and conjugate gradients solve 𝒥'' v = b, with the Gauss–Newton Hessian (one
 P. de Jong, Smoothing and interpolation with the state-space model, J. Amer. Statist. Assoc. 84 (1989) 1085–1088.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
@@ -41,7 +41,8 @@ SETTLED = 1e-8  # largest change of a normal by which a path is done; what is le
 NEAR = 0.3  # largest change of a normal by a Gauss–Newton step, below which Newton's may take over,
 SLOW = 0.2  # and do where each step is larger than this share of the one before
 ROUNDED = 1e-6  # the same where rounding no longer lets 𝒥 fall
-PRODUCTS = 100  # of the Hessian in one system of equations
+PRODUCTS = 100  # of the Hessian in one system of equations,
+WORTH = 1500  # and in one search: those that end anywhere have taken up to 800
 SOLVED = 1e-11  # residual of these, relative
 LEAST_DAMPING, LARGEST_DAMPING = 0.1, 100.0  # μ, where 𝒥'' is not definite
 ROUGHLY = 1e-2  # residual of equations that are damped
@@ -201,11 +202,19 @@ class Filtered:
     M: np.ndarray  # (event, n, n)
 
 
+@dataclass(eq=False)
+class _Effort:
+    """How many products with the full Hessian a search has taken."""
+
+    products: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Linearized:
     """A path with the filter of its deviations: solves with the Gauss–Newton Hessian, and products with the full."""
 
     path: Path
+    effort: _Effort = field(default_factory=_Effort)
 
     @cached_property
     def _matrices(self) -> Matrices:
@@ -261,6 +270,7 @@ class Linearized:
 
     def multiply(self, along: Normals) -> "Product":
         """𝒥'' v, with the ways to it."""
+        self.effort.products += 1
         path, program = self.path, self.path.discrete.experiment.program
         A, G = path.jacobians
         moved, p = self.move(along), path.costates
@@ -362,9 +372,11 @@ def find_path(discrete: DiscreteModel, start: Normals) -> "Linearized":
             f"'{discrete.experiment.name}' there.",
             "Start from other values of the parameters, or bound them.",
         )
-    newton, damping, before, heights = False, 0.0, np.inf, [path.value]
+    newton, damping, before, heights, effort = False, 0.0, np.inf, [path.value], _Effort()
     for _ in range(ITERATIONS):
-        here = Linearized(path)
+        if effort.products > WORTH:
+            break
+        here = Linearized(path, effort)
         full, damping = here.find_newton_step(damping) if newton else (None, damping)
         step = here.find_step() if full is None else full
         lower = _descend(path, step)

@@ -142,7 +142,8 @@ def bend_curvature(
 ) -> np.ndarray:
     """H' of an approximation with a gap, of which `measure` has runs (run,); C where noise is much, or bounds near."""
     units, lower, upper = find_units(curvature), *bounds
-    count, pairs = units.shape[1], list(zip(*np.tril_indices(units.shape[1]), strict=True))
+    count = units.shape[1]
+    pairs = [(i, j) for i in range(count) for j in range(i + 1)]
     steps = [units[:, i] + units[:, j] * (i != j) for i, j in pairs]
     inside = all(np.all((point + one >= lower) & (point + one <= upper)) for step in steps for one in (step, -step))
     if count > MANY or not inside:

@@ -45,6 +45,10 @@ class Explorer:
         """The same for `fit(..., starts=explorer.starts)`."""
         return [dict(self.values)]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has sliders of its own, where these stand; widgets cannot be copied."""
+        return _restore, (self.model, self.data, list(self.sliders), dict(self.values))
+
     def _draw(self, _change: Any) -> None:
         try:
             self.picture.value = draw_compared(compare(self.model.with_parameters(self.values), self.data))
@@ -61,6 +65,13 @@ class Explorer:
     def __repr__(self) -> str:
         told = ", ".join(f"{name} = {value:.5g}" for name, value in self.values.items())
         return f"Explorer of '{self.model.name}' on '{self.data.name}': {told}"
+
+
+def _restore(model: Model, data: Dataset, free: Sequence[str], values: Mapping[str, float]) -> Explorer:
+    restored = Explorer(model, data, free)
+    for name, value in values.items():
+        restored.sliders[name].value = value
+    return restored
 
 
 def explore(model: Model, data: Dataset, free: Sequence[Any]) -> Explorer:

@@ -73,6 +73,9 @@ def test_a_copy_has_sliders_of_its_own():
     explorer.sliders["k"].value = 2.0
     for other in (copy.deepcopy(explorer), pickle.loads(pickle.dumps(explorer))):
         assert dict(other.values) == {"k": 2.0, "d": 0.8}
-        assert (other.sliders["k"].min, other.sliders["k"].max) == (explorer.sliders["k"].min, explorer.sliders["k"].max)
+        assert (other.sliders["k"].min, other.sliders["k"].max) == (
+            explorer.sliders["k"].min,
+            explorer.sliders["k"].max,
+        )
         other.sliders["k"].value = 8.0
     assert explorer.values["k"] == 2.0

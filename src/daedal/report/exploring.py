@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import DaedalError, ReportError, list_entries, nearest, quoted, show
+from daedal.errors import DaedalError, ReportError, interruptible, list_entries, nearest, quoted, show
 from daedal.models import Model, evaluate_parameters
 from daedal.report.sections import draw_compared
 from daedal.validation import compare
@@ -74,6 +74,7 @@ def _restore(model: Model, data: Dataset, free: Sequence[str], values: Mapping[s
     return restored
 
 
+@interruptible
 def explore(model: Model, data: Dataset, free: Sequence[Any]) -> Explorer:
     """Sliders for parameters in a notebook, with the simulation against the data drawn anew at every move.
 

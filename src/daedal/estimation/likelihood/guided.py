@@ -42,7 +42,7 @@ from daedal.filtering import (
 )
 
 GUIDED = "guided particles"  # what is averaged over
-RUNS = 3  # independent ones at a point, which share the particles
+RUNS = 6  # independent ones at a point, which share the particles and tell their error
 APART = 0.5  # standard errors to either side, at which the gap is compared
 WIDER = 1.05  # standard deviations of the linearised model that normals are drawn by, where this is found wrong
 NOISY, MORE = 0.1, 4  # standard errors that an estimate may scatter by, and how many times the particles where it does

@@ -14,7 +14,7 @@ delay in the loop.
 Measured with --method auto (rmse and the rest as below, CPU seconds on a busy machine):
 
                               rmse   bias  cover     se     mc s a fit
-    pendulum    30 sets    k   0.481  -0.11   1.00   1.16   0.17     7.2
+    pendulum    46 sets    k   0.557  -0.01   0.96   1.00   0.16     4.7
     long        20         k   0.197  -0.34   0.90   0.88   0.13    38.7
     oscillator  50         d  21.355  -0.06   0.90   0.88   0.00     1.5
                            k  15.972  -0.29   1.00   1.21   0.00

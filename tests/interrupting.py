@@ -9,8 +9,10 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from functools import cache, partial
+from pathlib import Path
 from threading import current_thread, main_thread
 from time import sleep
 
@@ -103,6 +105,7 @@ JOBS = {
     "resid": lambda: dd.resid(make_fit()),
     "estimate_states": lambda: dd.estimate_states(make_linear(), make_data()),
     "build": lambda: dd.build(make_model()),
+    "write_report": lambda: dd.write_report(make_fit(), Path(tempfile.gettempdir()) / f"daedal-{os.getpid()}.html"),
 }
 # Where signals come: after calls of these, as many as make these shares of a whole run.
 SHARES = (0.0, 0.5, 0.9)

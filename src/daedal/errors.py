@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import fields, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
@@ -35,7 +35,8 @@ Result = TypeVar("Result")
 LONGEST = 4000  # characters of a sentence
 MOST_ENTRIES = 1_000_000  # of a list that users give: iterators need not end, and nobody can stop Python counting
 SPEECHLESS = "It failed without saying why."
-SHORTAGES = "bad_alloc", "can't start new thread"  # what CasADi and Python say in a RuntimeError, without memory
+# What CasADi, Python and the loader of libraries say without memory, in errors of other kinds.
+SHORTAGES = "bad_alloc", "can't start new thread", "failed to map segment", "Cannot allocate memory"
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -166,7 +167,8 @@ def interruptible(verb: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 def refuse_shortage(error: Exception, work: str) -> None:
     """Say it in a sentence, if an error tells that memory is gone; nothing happens to others, nor to one of ours."""
-    lacks = isinstance(error, RuntimeError) and any(word in str(error) for word in SHORTAGES)
+    others = (RuntimeError, ImportError, OSError)
+    lacks = isinstance(error, others) and any(word in str(error) for word in SHORTAGES)
     if (lacks or isinstance(error, MemoryError)) and not isinstance(error, DaedalError):
         raise OutOfMemoryError(
             f"{work} ran out of memory: {tell_reason(error)}.",
@@ -205,7 +207,7 @@ def _note_interrupts() -> Iterator[Callable[[], bool]]:
 
 def _mark_interrupted(result: Any, sentence: str) -> Any:
     """A result that came although Ctrl-C was pressed: it says so where it can, and is not returned where it cannot."""
-    if not any(field.name == "status" for field in fields(result)):
+    if not hasattr(result, "status"):
         raise KeyboardInterrupt(sentence)
     if result.status.interrupted:
         return result

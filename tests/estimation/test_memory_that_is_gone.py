@@ -101,6 +101,9 @@ def test_how_casadi_and_threads_tell_it(monkeypatch):
     monkeypatch.setattr("threading._start_new_thread", refusal)
     with pytest.raises(OutOfMemoryError, match=r"^ensemble ran out of memory: can't start new thread\."):
         dd.ensemble(make_problem()[0], [0.0, 1.0], realizations=100, rng=0)
+    with pytest.raises(OutOfMemoryError, match=r"failed to map segment"):
+        refuse_shortage(ImportError("libhdf5.so: failed to map segment from shared object"), "Work")
+    assert refuse_shortage(ImportError("No module named 'h5py'"), "Work") is None
     assert refuse_shortage(RuntimeError("Factor is exactly singular"), "Work") is None
     assert refuse_shortage(OutOfMemoryError("It is ours.", "Wait."), "Work") is None
 

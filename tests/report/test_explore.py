@@ -1,5 +1,7 @@
 """Sliders in a notebook: a kernel moves one, and the picture changes as the simulation does."""
 
+import copy
+import pickle
 import re
 import sys
 
@@ -63,3 +65,17 @@ def test_what_cannot_be_explored_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(ReportError, match="ipywidgets, which is not installed"):
         dd.explore(model, train, ["k"])
+
+
+def test_a_copy_has_sliders_of_its_own():
+    pytest.importorskip("ipywidgets")
+    explorer = dd.explore(reported.make_model(), reported.make_data()[0], free=["k", "d"])
+    explorer.sliders["k"].value = 2.0
+    for other in (copy.deepcopy(explorer), pickle.loads(pickle.dumps(explorer))):
+        assert dict(other.values) == {"k": 2.0, "d": 0.8}
+        assert (other.sliders["k"].min, other.sliders["k"].max) == (
+            explorer.sliders["k"].min,
+            explorer.sliders["k"].max,
+        )
+        other.sliders["k"].value = 8.0
+    assert explorer.values["k"] == 2.0

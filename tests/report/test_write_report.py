@@ -342,3 +342,20 @@ def test_devices_and_pipes_stay_and_links_lead_on(tmp_path):
     assert link.is_symlink()
     assert (tmp_path / "there" / "page.html").stat().st_size > 1000
     assert not list(tmp_path.glob("**/.*"))
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised", "sentence"),
+    [
+        (KeyboardInterrupt(), KeyboardInterrupt, "write_report was interrupted before anything was finished"),
+        (MemoryError("no room"), dd.DaedalError, "write_report ran out of memory: no room"),
+    ],
+)
+def test_a_page_that_is_not_finished_is_not_there(failure, raised, sentence, lag_fit, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr("daedal.report.nouns.writing.make_fit_page", fail)
+    with pytest.raises(raised, match=sentence):
+        dd.write_report(lag_fit, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ import daedal as dd
 from daedal.studies import Row, count_runs, open_journal
 from daedal.studies.journal import is_journal, is_written, read_journal
 from own_kinds import Jitter
+from sizes import choose
 from studying import make_fit, make_model
 
 IDENTITY = {"model": "m", "seed": "1"}
@@ -129,6 +130,59 @@ def test_damage_is_noticed(path):
     path.write_bytes(content)
     with pytest.raises(dd.DaedalError, match=r"cannot be used|is damaged"):
         read_journal(path)
+
+
+def harm(content, rng):
+    """One flipped bit, or cut off, or a block of zeros."""
+    place, kind = rng.integers(len(content)), rng.integers(4)
+    if kind == 0:
+        return content[:place]
+    if kind == 1:
+        size = int(2 ** rng.uniform(0, np.log2(len(content))))
+        return (content[:place] + bytes(size) + content[place + size :])[: len(content)]
+    return content[:place] + bytes([content[place] ^ (1 << rng.integers(8))]) + content[place + 1 :]
+
+
+def list_contents(contents):
+    """To compare; numbers by their bits."""
+    arrays = (contents.numbers, contents.values, contents.seconds)
+    texts = (contents.study, contents.status, contents.messages, contents.words, contents.hosts)
+    return [one.tobytes() for one in arrays], texts
+
+
+def test_any_damage_is_told_or_does_not_matter(path):
+    """Texts of the study, the tree that holds rows, rows, what nobody reads: no other numbers, nothing raw."""
+    words = {"left out": "Tag ä"}
+    journal = open_journal(path, {**IDENTITY, "kind": '{"name": "Jitter"}'}, {"runs": "61", "fit": bytes(2000)})
+    journal.write([ROW._replace(number=n, numbers=(0.1 * n,) * 22, words=words) for n in range(61)])
+    journal.close()
+    whole, right = path.read_bytes(), list_contents(read_journal(path))
+    rng, told = np.random.default_rng(0), 0
+    for _ in range(choose(300, 5000)):
+        path.with_name("a.study-journal").unlink(missing_ok=True)
+        path.write_bytes(harm(whole, rng))
+        try:
+            assert list_contents(read_journal(path)) == right
+        except dd.DaedalError:
+            told += 1
+    assert told > 100
+
+
+def test_a_study_that_was_damaged_is_not_gone_on_with(path):
+    dd.study(make_fit(), Jitter(0.01), runs=2, journal=path, rng=1)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"Jitter", b"Jittes"))
+    for attempt in (lambda: dd.load(path), lambda: dd.study(make_fit(), Jitter(0.01), runs=2, journal=path, rng=1)):
+        with pytest.raises(dd.DaedalError, match="is damaged: the study in it is not what was written"):
+            attempt()
+
+
+def test_a_lock_that_is_no_lock(path):
+    open_journal(path, IDENTITY, {}).close()
+    path.with_name("a.study.lock").write_text("of another program")
+    assert not is_written(path)
+    with pytest.raises(dd.DaedalError, match="file is not a database"):
+        open_journal(path, IDENTITY, {})
 
 
 def test_files_of_others_are_left_alone(path):

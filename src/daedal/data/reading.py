@@ -29,7 +29,7 @@ from daedal.data.dataset import NONE, Dataset
 from daedal.data.header_units import Label, read_labels
 from daedal.data.signal import IntersampleChoice
 from daedal.data.timestamps import check_order, count_from_first, count_microseconds, parse_timestamp
-from daedal.errors import DataError, is_one_of, quoted, show, tell_reason
+from daedal.errors import DataError, interruptible, is_one_of, quoted, show, tell_reason
 from daedal.files import check_file, limit_lines, resolve
 from daedal.memory import check_memory
 
@@ -45,6 +45,7 @@ ROWS = "A header line with the names of the columns and one row at least are nee
 ABOVE = 100  # lines in which the header line is looked for
 
 
+@interruptible
 def read_csv(
     path: str | Path,
     *,

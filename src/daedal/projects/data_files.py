@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daedal.data import Dataset, read_csv
 from daedal.errors import DataError, nearest, refuse_shortage, tell_reason
 from daedal.files import check_file
+from daedal.memory import find_available
+from daedal.projects.frames import ENDINGS, LackingError, UnreadableError, read_apart
 from daedal.projects.project import DataBlock
 
 if TYPE_CHECKING:
@@ -16,13 +18,13 @@ if TYPE_CHECKING:
 
 COMPRESSED = ".gz"
 LARGEST = 1_000_000_000  # bytes
-HDF5 = b"\x89HDF\r\n\x1a\n"  # what a .mat file from version 7.3 on holds after its header
+LARGEST_MEMORY = 2.0**36  # bytes that a table may take where nobody tells how many there are
 
 
 def find_kind(name: str) -> str:
     """The ending that tells how a file is read; without .gz, which only text may have."""
     kind = Path(name.removesuffix(COMPRESSED)).suffix.lower()
-    if kind in FRAMES and name.endswith(COMPRESSED):
+    if kind in ENDINGS and name.endswith(COMPRESSED):
         raise DataError(
             f"file '{Path(name).name}' is compressed, which only text may be.",
             f"Unpack it, so that it ends in {kind}, or save the data as CSV.",
@@ -45,7 +47,21 @@ def _read_text(path: Path, block: DataBlock) -> Dataset:
 def read_frame(path: Path) -> "pandas.DataFrame":
     """All columns of a file that is no text."""
     check_file(path, DataError, f"file '{path.name}'", LARGEST)
-    return FRAMES[path.suffix.lower()](path)
+    available = find_available()
+    try:
+        return read_apart(path.resolve(), LARGEST_MEMORY if available is None else available)
+    except LackingError:  # all others come with daedal
+        raise DataError(
+            f"file '{path.name}' needs a package that reads Parquet, which is not installed.",
+            "Write pip install pyarrow, or save the data as CSV.",
+        ) from None
+    except MemoryError as error:
+        refuse_shortage(error, f"Reading file '{path.name}'")
+        raise
+    except (UnreadableError, OSError) as error:
+        raise DataError(
+            f"file '{path.name}' cannot be read: {tell_reason(error)}.", "Save it again, or as CSV."
+        ) from None
 
 
 def _select_columns(path: Path, block: DataBlock) -> Dataset:
@@ -65,72 +81,7 @@ def _select_columns(path: Path, block: DataBlock) -> Dataset:
     return data.with_units(block.options["units"]) if "units" in block.options else data
 
 
-def _read_parquet(path: Path) -> "pandas.DataFrame":
-    import pandas
-
-    try:
-        return pandas.read_parquet(path)
-    except ImportError:
-        raise DataError(
-            f"file '{path.name}' needs a package that reads Parquet, which is not installed.",
-            "Write pip install pyarrow, or save the data as CSV.",
-        ) from None
-    except Exception as error:  # whatever the package that reads it raises
-        raise _explain_unreadable(path, error) from None
-
-
-def _explain_unreadable(path: Path, error: Exception) -> DataError:
-    refuse_shortage(error, f"Reading file '{path.name}'")
-    return DataError(f"file '{path.name}' cannot be read: {tell_reason(error)}.", "Save it again, or as CSV.")
-
-
-def _read_netcdf(path: Path) -> "pandas.DataFrame":
-    import xarray
-
-    try:
-        with xarray.open_dataset(path, engine="h5netcdf") as opened:
-            flat = [name for name, one in opened.variables.items() if one.ndim == 1]
-            return opened[flat].to_dataframe().reset_index()
-    except Exception as error:  # of HDF5, of xarray, of an index that cannot be made
-        raise _explain_unreadable(path, error) from None
-
-
-def _read_matlab(path: Path) -> "pandas.DataFrame":
-    """Vectors of one length; other variables are passed over."""
-    import pandas
-
-    arrays = _list_arrays(path)
-    vectors = {name: one.ravel() for name, one in arrays.items() if one.size == max(one.shape, default=0) > 1}
-    lengths = [one.size for one in vectors.values()]
-    usual = max(set(lengths), key=lengths.count, default=0)
-    return pandas.DataFrame({name: one for name, one in vectors.items() if one.size == usual})
-
-
-def _list_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        if HDF5 in path.read_bytes()[:1024]:
-            import h5py
-
-            with h5py.File(path, "r") as file:
-                return {name: np.asarray(one[()]) for name, one in file.items() if isinstance(one, h5py.Dataset)}
-        from scipy.io import loadmat
-
-        content: dict[str, Any] = loadmat(path)
-    except Exception as error:  # of a damaged file
-        raise _explain_unreadable(path, error) from None
-    return {
-        name: one
-        for name, one in content.items()
-        if isinstance(one, np.ndarray) and np.issubdtype(one.dtype, np.number)
-    }
-
-
-FRAMES: dict[str, Callable[[Path], "pandas.DataFrame"]] = {
-    ".parquet": _read_parquet,
-    ".mat": _read_matlab,
-    ".nc": _read_netcdf,
-}
 READERS: dict[str, Callable[[Path, DataBlock], Dataset]] = {
     **dict.fromkeys((".csv", ".txt", ".tsv"), _read_text),
-    **dict.fromkeys(FRAMES, _select_columns),
+    **dict.fromkeys(ENDINGS, _select_columns),
 }

@@ -13,7 +13,8 @@ import numpy as np
 
 from daedal.data import Dataset, read_first_lines, read_numbers
 from daedal.errors import ProjectError, RefusalError, nearest, quoted
-from daedal.projects.data_files import FRAMES, READERS, find_kind, read_frame
+from daedal.projects.data_files import READERS, find_kind, read_frame
+from daedal.projects.frames import ENDINGS
 
 CLOCK = re.compile(r"t|time|zeit|date|datum|datetime|timestamp|clock|sec|seconds|hours|min", re.IGNORECASE)
 DRIVING = re.compile(
@@ -66,7 +67,7 @@ class Columns:
 def read_columns(path: Path) -> Columns:
     """The names of the columns, and what they look like."""
     kind = find_kind(path.name)
-    if kind in FRAMES:
+    if kind in ENDINGS:
         return _read_table(path)
     if kind not in READERS:
         raise ProjectError(

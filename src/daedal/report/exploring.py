@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from daedal.data import Dataset, FrozenMapping
-from daedal.errors import DaedalError, ReportError, list_entries, nearest, quoted, show
+from daedal.errors import DaedalError, ReportError, interruptible, list_entries, nearest, quoted, show
 from daedal.models import Model, evaluate_parameters
 from daedal.report.sections import draw_compared
 from daedal.validation import compare
@@ -45,6 +45,10 @@ class Explorer:
         """The same for `fit(..., starts=explorer.starts)`."""
         return [dict(self.values)]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has sliders of its own, where these stand; widgets cannot be copied."""
+        return _restore, (self.model, self.data, list(self.sliders), dict(self.values))
+
     def _draw(self, _change: Any) -> None:
         try:
             self.picture.value = draw_compared(compare(self.model.with_parameters(self.values), self.data))
@@ -63,6 +67,14 @@ class Explorer:
         return f"Explorer of '{self.model.name}' on '{self.data.name}': {told}"
 
 
+def _restore(model: Model, data: Dataset, free: Sequence[str], values: Mapping[str, float]) -> Explorer:
+    restored = Explorer(model, data, free)
+    for name, value in values.items():
+        restored.sliders[name].value = value
+    return restored
+
+
+@interruptible
 def explore(model: Model, data: Dataset, free: Sequence[Any]) -> Explorer:
     """Sliders for parameters in a notebook, with the simulation against the data drawn anew at every move.
 

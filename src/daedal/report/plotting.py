@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from daedal.errors import ReportError, is_one_of, nearest, show
+from daedal.errors import ReportError, interruptible, is_one_of, nearest, show
 from daedal.report.drawings import Drawing, Formulas
 from daedal.report.pictures import NOT_DRAWN, find_pictures
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 BACKENDS = ("plotly", "matplotlib")
 
 
+@interruptible
 def plot(
     result: Any,
     names: Iterable[Any] | str | None = None,

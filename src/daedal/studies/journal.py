@@ -1,13 +1,15 @@
 """The journal of a study: one SQLite file, one writer; a run is in it whole or not at all.
 
 Two tables. `study` has what the study is: texts that identify it (model, data, criterion, kind, seed, version), and
-the fit it is about, in the form in which fits are saved. `runs` has one row for each finished run, with a digest, so
-that damage shows. A transaction is on the disk before the next begins; rollback journals rather than a write-ahead log,
+the fit it is about, in the form in which fits are saved, and a digest of all these. `runs` has one row for each
+finished run, with a digest of its own, so that damage shows; damage of what holds the rows is for SQLite's own check.
+A transaction is on the disk before the next begins; rollback journals rather than a write-ahead log,
 which needs memory that the machines of a cluster do not share. Whoever reads meanwhile sees the runs up to some moment.
 
 The writer holds a lock on a file beside the journal, by SQLite again: it ends with the process, however that ends.
 
-The format has a number, the user_version of the file; what one released version wrote, all later ones read.
+The format has a number, the user_version of the file; what one released version wrote, all later ones read. Format 1
+has no digest of `study`; who goes on with such a journal adds it.
 """
 
 import hashlib
@@ -26,7 +28,9 @@ from daedal.errors import StudyError, counted, quoted, show, tell_reason
 from daedal.studies.charter import DIED, Row
 
 APPLICATION = 0x64616564  # "daed"
-VERSION = 1
+VERSION = 2
+DIGESTED = 2  # the format from which on `study` has a digest
+DIGEST = "digest"  # its name there
 SIGNATURE = b"SQLite format 3\0"
 PATIENCE = 60.0  # seconds that a writer waits for readers
 MOMENT = 0.3  # seconds that one waits for the lock, which those who ask whether it is taken hold for less
@@ -65,8 +69,9 @@ class Journal:
 
     def find_finished(self) -> set[int]:
         """Numbers of the runs that need not be made again; those whose process died are tried once more."""
-        found = self._connection.execute("SELECT number FROM runs WHERE status != ?", (DIED,))
-        return {number for (number,) in found}
+        with _explain(self._path):
+            found = self._connection.execute("SELECT number FROM runs WHERE status != ?", (DIED,))
+            return {number for (number,) in found}
 
     def write(self, rows: Sequence[Row]) -> None:
         """Keep these runs; when this returns, they are on the disk."""
@@ -80,12 +85,15 @@ class Journal:
 
     def read_entry(self, name: str) -> str:
         """What was noted."""
-        return self._connection.execute("SELECT content FROM study WHERE name = ?", (name,)).fetchone()[0]
+        with _explain(self._path):
+            return self._connection.execute("SELECT content FROM study WHERE name = ?", (name,)).fetchone()[0]
 
     def set(self, name: str, content: str) -> None:
         """Note something beside the identity of the study."""
         with _explain(self._path, self._count), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute("INSERT OR REPLACE INTO study VALUES (?, ?)", (name, content))
+            _seal(self._connection)
 
     def read(self) -> Contents:
         """All that is in it."""
@@ -157,7 +165,9 @@ def _open_or_begin(path: Path, identity: Mapping[str, str], rest: Mapping[str, A
             _begin(connection, {**identity, **rest})
         else:
             _check_format(connection, path)
-            if fresh:
+            if not fresh:
+                _check_whole(connection, path)
+            else:
                 with connection:
                     connection.execute("BEGIN IMMEDIATE")
                     connection.execute("DROP TABLE runs")
@@ -174,7 +184,6 @@ def _begin(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
         _fill(connection, study)
 
 
@@ -182,12 +191,32 @@ def _fill(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
     for statement in TABLES.split(";")[:-1]:
         connection.execute(statement)
     connection.executemany("INSERT INTO study VALUES (?, ?)", list(study.items()))
+    _seal(connection)
+
+
+def _seal(connection: sqlite3.Connection) -> None:
+    """Note the digest of what the study is."""
+    connection.execute("INSERT OR REPLACE INTO study VALUES (?, ?)", (DIGEST, _digest_study(_read_entries(connection))))
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _read_entries(connection: sqlite3.Connection) -> dict[str, Any]:
+    """What the study is; its digest apart."""
+    return dict(connection.execute("SELECT name, content FROM study WHERE name != ?", (DIGEST,)))
+
+
+def _digest_study(entries: Mapping[str, Any]) -> bytes:
+    digest = hashlib.blake2b(digest_size=SHORT)
+    for name, content in sorted(entries.items()):
+        data = content if isinstance(content, bytes) else str(content).encode(errors="surrogatepass")
+        digest.update(f"{name}\n{len(data)}\n".encode(errors="surrogatepass") + data)
+    return digest.digest()
 
 
 def read_study(path: Path) -> dict[str, Any]:
     """What the study of a journal is, without its runs."""
     with _open_to_read(path) as connection:
-        return dict(connection.execute("SELECT name, content FROM study"))
+        return _read_entries(connection)
 
 
 def read_journal(path: Path) -> Contents:
@@ -213,7 +242,7 @@ def is_written(path: Path) -> bool:
         uri = f"{beside.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=0.0, isolation_level=None)) as lock:
             lock.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error as error:
         return "locked" in str(error)
     return False
 
@@ -239,17 +268,16 @@ def _open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
             _check_format(connection, path)
             connection.execute("BEGIN")
+            _check_whole(connection, path)
             yield connection
 
 
 def _read(connection: sqlite3.Connection, path: Path) -> Contents:
-    study = dict(connection.execute("SELECT name, content FROM study"))
+    study = _read_entries(connection)
     rows = connection.execute(f"SELECT {COLUMNS} FROM runs ORDER BY number").fetchall()
     for row in rows:
-        if _digest(row[:-1]) != row[-1]:
-            raise StudyError(
-                f"The journal '{path}' is damaged: run {row[0]} is not what was written.", "Take a copy of the file."
-            )
+        if not _is_whole(row):
+            raise _tell_damage(path, f"run {row[0]} is not what was written")
     numbers, status, messages, packed, words, seconds, hosts, _ = zip(*rows, strict=True) if rows else [()] * 8
     width = max(map(len, packed), default=0)
     nothing = np.full(width // 8, np.nan).tobytes()
@@ -265,6 +293,17 @@ def _read(connection: sqlite3.Connection, path: Path) -> Contents:
         np.array(seconds, dtype=float),
         list(hosts),
     )
+
+
+def _is_whole(row: Sequence[Any]) -> bool:
+    try:
+        return _digest(row[:-1]) == row[-1]
+    except TypeError:  # of what is not even of its kind
+        return False
+
+
+def _tell_damage(path: Path, what: str) -> StudyError:
+    return StudyError(f"The journal '{path}' is damaged: {what}.", "Take a copy of the file, or start over.")
 
 
 def _pack(row: Row) -> tuple[Any, ...]:
@@ -328,8 +367,21 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """That SQLite finds all rows where they belong, and that the study is what was written."""
+    told = "\n".join(str(one) for (one,) in connection.execute("PRAGMA quick_check(1)"))
+    if told != "ok":
+        raise _tell_damage(path, told.splitlines()[-1])
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < DIGESTED:
+        return
+    found = connection.execute("SELECT content FROM study WHERE name = ?", (DIGEST,)).fetchone()
+    if found is None or found[0] != _digest_study(_read_entries(connection)):
+        raise _tell_damage(path, "the study in it is not what was written")
+
+
 def _check_identity(connection: sqlite3.Connection, path: Path, identity: Mapping[str, str]) -> None:
-    there = dict(connection.execute("SELECT name, content FROM study"))
+    there = _read_entries(connection)
     if differing := find_differences(there, identity):
         count = connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
         raise StudyError(
@@ -363,6 +415,8 @@ def _explain(path: Path | None, count: Any = lambda: None) -> Iterator[None]:
         if "not a database" in str(error) or "malformed" in str(error):
             kept, remedy = "", "Take a copy of the file, or give another path."
         raise StudyError(f"The journal '{path}' cannot be used: {tell_reason(error)}.{kept}", remedy) from None
+    except UnicodeDecodeError:  # of a text that was damaged, and of what SQLite says of it
+        raise _tell_damage(path or Path("the journal"), "a text in it is none") from None
     except OSError as error:
         raise StudyError(
             f"The journal '{path}' cannot be used: {error.strerror or error}.",

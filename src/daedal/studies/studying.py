@@ -287,7 +287,11 @@ def _load_study(path: Path) -> Study:
     part, _, parts = contents.study["shard"].partition(" of ")
     wanted = len(range(int(part) - 1, total, int(parts))) if part else total
     unfinished = BEING_MADE if is_written(path) else UNFINISHED
-    return _make_study(contents, unpack_fit(contents.study["fit"], path), total, wanted, unfinished)
+    subject = unpack_fit(contents.study["fit"], path)
+    try:
+        return _make_study(contents, subject, total, wanted, unfinished)
+    except (ValueError, LookupError, TypeError):  # of the first format, which has no digest of these texts
+        raise StudyError(f"'{path}' is damaged: what the study is.", "Take a copy of the file.") from None
 
 
 def _read_runs(path: Path, contents: Contents) -> int:

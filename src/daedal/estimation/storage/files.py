@@ -58,10 +58,14 @@ def save(fit: Fit, path: str | Path) -> None:
         part.replace(goal)
         _write_down_names(goal.parent)
     except OSError as error:
+        refuse_shortage(error, "Saving the fit")
         raise EstimationError(
             f"The fit could not be written to '{path}': {error.strerror or error}.",
             "Save it where files can be written and there is room.",
         ) from None
+    except Exception as error:
+        refuse_shortage(error, "Saving the fit")
+        raise
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -79,7 +83,11 @@ def load(path: str | Path) -> Fit:
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
         raise EstimationError(f"'{file}' is {kind}, not a file.", WRITTEN)
-    return _read_fit(file)
+    try:
+        return _read_fit(file)
+    except Exception as error:
+        refuse_shortage(error, f"Reading '{file}'")
+        raise
 
 
 def pack_fit(fit: Fit) -> bytes:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from daedal.data import Dataset
-from daedal.errors import ReportError, list_entries, quoted, show, with_article
+from daedal.errors import ReportError, interruptible, list_entries, quoted, show, with_article
 from daedal.estimation import Fit
 from daedal.files import is_folder
 from daedal.filtering import StateEstimate
@@ -30,6 +30,7 @@ PAGES: Mapping[type, Callable[..., Page]] = {
 }
 
 
+@interruptible
 def write_report(
     result: Fit | Comparison | OrderSearch | OrderSearches | StateEstimate | Study,
     path: str | Path,

@@ -53,6 +53,8 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "SimulationPEM, 200 samples",
         "akzo nobel",
         "stiff kinetics",
+        "evaluate beside",
+        "2 exchangers",
     ],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],

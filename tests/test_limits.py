@@ -45,7 +45,7 @@ def refuse(work, *words):
     ("options", "size"),
     [
         ({"realizations": 10**6, "keep": 10**6}, "GiB"),
-        ({"realizations": 10**12}, "TiB"),
+        ({"realizations": 10**12}, "PiB"),
     ],
 )
 def test_an_ensemble(options, size):

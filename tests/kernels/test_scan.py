@@ -185,24 +185,3 @@ def test_code_for_a_few_lanes_is_narrow_and_has_the_same_bits(functions, lanes):
         results.append(arguments)
     for place in (0, 5):
         np.testing.assert_array_equal(results[0][place], results[1][place])
-
-
-def test_a_bound_scan_does_what_a_run_does():
-    x, p, t, none = ca.SX.sym("x", 2), ca.SX.sym("p"), ca.SX.sym("t"), ca.SX.sym("none", 0)
-    kernel = compile_scan(ca.Function("step", [x, p, t, none], [p * ca.vertcat(x[1], -x[0]) + t]))
-    lanes = 2 * kernel.width
-    rng = np.random.default_rng(4)
-    begin, parameters, shared = rng.standard_normal((2, lanes)), rng.standard_normal((1, lanes)), np.ones((5, 1))
-    expected, state = begin.copy(), begin.copy()
-    shared[:, 0] = rng.standard_normal(5)
-    bound = kernel.bind(state, parameters, shared)
-    for first, last in ((0, 1), (1, 4), (2, 2)):
-        bound(first, last)
-        rows = shared[first:last]
-        emit = np.full(len(rows), -1)
-        kernel.run(expected, parameters, rows, np.zeros((len(rows), 0, lanes)), emit, np.zeros((0, 0, lanes)))
-        np.testing.assert_array_equal(state, expected)
-    with pytest.raises(SimulationError, match="Steps 3 to 6"):
-        bound(3, 6)
-    with pytest.raises(SimulationError, match="whole vectors"):
-        kernel.bind(state[:, 1:].copy(), parameters[:, 1:].copy(), shared)

@@ -86,6 +86,17 @@ def test_an_error_is_told_in_the_unit_of_the_directions(data):
     assert inside == pytest.approx(100.0 * found.directions[0].deviation, rel=0.05)
 
 
+def test_an_offset_that_may_be_zero_is_determined_in_every_line(data):
+    """No "determined (480 %)", and no direction of it that is "loosely determined"."""
+    free = {"k": 1.0, "m": dd.Parameter(0.1)}
+    fit = dd.fit(model(m - k * x, {k: 1.0, m: 0.0}), data, free=free)
+    assert fit["m"].std_error > abs(fit["m"].value)
+    found = dd.identifiability(fit)
+    assert found["m"].startswith("determined")
+    assert found["m"].endswith("(zero is inside its interval)")
+    assert {one.verdict for one in found.directions} == {"determined"}
+
+
 def test_a_prior_is_no_knowledge_from_the_data(data):
     free = {"k": 1.0, "c": dd.Parameter(1.0, prior=dd.Normal(1.0, 0.1))}
     found = dd.identifiability(dd.fit(model(-k * x, {k: 1.0}), data, free=free))

@@ -129,7 +129,9 @@ def test_without_bounds_an_open_end_is_infinite():
     assert curve.interval == (0.0, np.inf)
     assert curve.values[0] < 1e-4
     assert curve.values[-1] > 1e4
-    assert "a: the threshold is not reached up to " in str(dd.profile(fit, ["a"]))
+    printed = str(dd.profile(fit, ["a"]))
+    assert "a: the threshold is not reached up to " in printed
+    assert f"  a  {curve.estimate:.6g}  " in printed  # no zero, though it is one beside an endless interval
 
 
 def test_a_bound_inside_the_interval_is_an_open_end(oxygen_fit):

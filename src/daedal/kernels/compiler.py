@@ -55,10 +55,13 @@ class Code:
         if not address:
             raise SimulationError(f"The compiled object has no function '{name}'.", "Empty the cache folder.")
         call: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, *[ctypes.c_int64] * integers)(address)
-        if self._stack > STACK:
-            call = _run_aside(call, self._stack + STACK)
-        call.code = self  # keeps the machine code alive
+        call = self.give_room(call)
+        call.code, call.address = self, address  # the code stays alive with its function
         return call
+
+    def give_room(self, call: Any) -> Any:
+        """A function that runs this code, with as much stack as that may need."""
+        return _run_aside(call, self._stack + STACK) if self._stack > STACK else call
 
 
 _stacks = Lock()

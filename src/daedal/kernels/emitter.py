@@ -114,9 +114,9 @@ class Emitter:
         return self._text(f"void @{name}({', '.join(arguments)}) nounwind {attributes}".rstrip(), "void")
 
     def call_procedure(self, name: str, pointers: Sequence[str], integers: Sequence[str]) -> None:
-        """Call a function without result that stands in the same module."""
+        """Call a function without result: one of the same module by its name, or what a pointer (%move) points to."""
         arguments = [f"ptr {pointer}" for pointer in pointers] + [f"i64 {integer}" for integer in integers]
-        self._lines.append(f"  call void @{name}({', '.join(arguments)})")
+        self._lines.append(f"  call void {name if name.startswith('%') else '@' + name}({', '.join(arguments)})")
 
     def define_function(self, name: str, arguments: Sequence[str], values: Sequence[str], attributes: str) -> str:
         """The text of a function of vectors that `call` calls; of several `values` it makes a structure."""
@@ -252,12 +252,28 @@ class Emitter:
         return self._new(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {index}")
 
     def index(self, operation: str, a: str, b: str) -> str:
-        """`add`, `sub`, `mul`, `or`, `shl`, `lshr` of single integers, without overflow."""
+        """`add`, `sub`, `mul`, `and`, `or`, `shl`, `lshr` of single integers, without overflow."""
         return self._new(f"{operation}{' nsw' if operation in NO_WRAP else ''} i64 {a}, {b}")
 
     def compare_integers(self, predicate: str, a: str, b: str) -> str:
         """A condition on single integers; `predicate` is LLVM's: slt, sge, …"""
         return self._new(f"icmp {predicate} i64 {a}, {b}")
+
+    def compare_doubles(self, predicate: str, a: str, b: str) -> str:
+        """A condition on single doubles; `predicate` is LLVM's: oeq, olt, ole, ogt, oge, one, une, uno."""
+        return self._new(f"fcmp {predicate} {DOUBLE} {a}, {b}")
+
+    def conditions(self, operation: str, a: str, b: str) -> str:
+        """`and`, `or`, `xor` of two conditions."""
+        return self._new(f"{operation} i1 {a}, {b}")
+
+    def choose(self, condition: str, kind: str, yes: str, no: str) -> str:
+        """One of two single numbers."""
+        return self._new(f"select i1 {condition}, {kind} {yes}, {kind} {no}")
+
+    def convert_bits(self, kind: str, a: str, other: str) -> str:
+        """The bits of a single double as an integer, or the other way."""
+        return self._new(f"bitcast {kind} {a} to {other}")
 
     def arithmetic(self, operation: str, kind: str, a: str, b: str) -> str:
         """`fadd`, `fsub`, `fmul`, `fdiv` of single doubles or vectors of them."""
@@ -268,6 +284,10 @@ class Emitter:
         vector = f"<{self.width} x {kind}>"
         first = self._new(f"insertelement {vector} poison, {kind} {number}, i64 0")
         return self._new(f"shufflevector {vector} {first}, {vector} poison, <{self.width} x i32> zeroinitializer")
+
+    def first(self, vector: str) -> str:
+        """The number in the first lane."""
+        return self._new(f"extractelement {self.doubles} {vector}, i64 0")
 
     def gather(self, table: str, rows: str, columns: int) -> list[str]:
         """A row of a table of doubles for every lane, column by column; `rows` are whole numbers."""

@@ -12,13 +12,13 @@ the interpreter lock, so threads may work on different blocks of lanes of the sa
 """
 
 from collections.abc import Callable
-from typing import final
+from typing import Any, final
 
 import casadi as ca
 import numpy as np
 
 from daedal import memory
-from daedal.errors import ExpressionError, SimulationError
+from daedal.errors import ExpressionError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_block, check_disjoint, check_emit, check_rows
 from daedal.kernels.tape import Tape, read_tape
@@ -89,7 +89,7 @@ class ScanKernel:
 
     def __init__(
         self,
-        call: Callable[..., None],
+        call: Any,
         width: int,
         sizes: tuple[int, ...],
         observed: int,
@@ -142,17 +142,9 @@ class ScanKernel:
         if steps and whole < stop:
             self._advance_rest(arrays, whole, stop)
 
-    def bind(self, state: Array, parameters: Array, shared: Array) -> "BoundScan":
-        """The kernel with arrays that are the same each time, and looked at once, for very many short runs."""
-        n_x, n_p, n_s, n_w = self.sizes
-        lanes = np.shape(state)[-1]
-        check_array(state, (n_x, lanes), "state", written=True)
-        check_array(parameters, (n_p, lanes), "parameters")
-        check_array(shared, (len(shared), n_s), "shared")
-        check_disjoint(state, parameters, shared)
-        if n_w or lanes % self.width:
-            raise SimulationError("Only whole vectors of lanes without values of their own are bound.", "Use run.")
-        return BoundScan(self._call, state, parameters, shared)
+    def share(self, call: Callable[..., None]) -> tuple[int, Callable[..., None]]:
+        """The address of these steps for other compiled code, and that with the stack that both need."""
+        return self._call.address, self._call.code.give_room(call)
 
     def _advance(self, arrays: list[Array], steps: int, stride: int, first: int, stop: int) -> None:
         self._call(*(array.ctypes.data for array in arrays), steps, stride, first, stop)
@@ -176,23 +168,6 @@ class ScanKernel:
             )
             out[emit[part][rows], :, first:stop] = result[:, :, :count]  # a row named twice keeps the last
         state[:, first:stop] = x[:, :count]
-
-
-@final
-class BoundScan:
-    """`bound(first, last)` advances the lanes of its arrays over steps first … last − 1, and writes nothing down."""
-
-    def __init__(self, call: Callable[..., None], state: Array, parameters: Array, shared: Array) -> None:
-        self._call, self._steps, self._lanes, self._row = call, len(shared), state.shape[1], 8 * shared.shape[1]
-        none, begin, emit = np.zeros(0), np.zeros(len(shared), np.int64), np.full(len(shared), -1, np.int64)
-        self._arrays = [state, parameters, shared, none, begin, emit, none]  # which have to live
-        self._addresses = [array.ctypes.data for array in self._arrays]
-
-    def __call__(self, first: int, last: int) -> None:
-        if not 0 <= first <= last <= self._steps:
-            raise SimulationError(f"Steps {first} to {last} must lie within 0 to {self._steps}.", "Choose others.")
-        x, p, s, *others = self._addresses
-        self._call(x, p, s + self._row * first, *others, last - first, self._lanes, 0, self._lanes)
 
 
 def _pad(array: Array, width: int) -> Array:

@@ -65,6 +65,12 @@ class Forcing:
             times.update(clock.list_instants(self.start, self.end).tolist())
         return sorted(t for t in times.union(self.features, self.bends) if self.start < t < self.end)
 
+    def find_kinks(self) -> np.ndarray:
+        """Times strictly between start and end at which an input goes over from one polynomial to another."""
+        times = [track[0].jumps(track[0].derivatives) for track in self.tracks if track]
+        joined = np.unique(np.concatenate([np.zeros(0), *times]))
+        return joined[(joined > self.start) & (joined < self.end)]
+
     @cached_property
     def soundings(self) -> np.ndarray:
         """A time within every piece of an input that moves, beside its middle, where it may pass zero."""

@@ -237,12 +237,18 @@ def _find_directions(fit: Fit) -> tuple[Direction, ...]:
         # Of equal components the first one leads, whatever rounding says.
         lead = vector[np.argmax(np.abs(vector) >= (1.0 - 1e-6) * most)]
         weights = {estimate.name: float(part) for estimate, part in zip(estimates, vector * np.sign(lead), strict=True)}
-        worth: Verdict = (
-            "not determined" if deviation > LOST else "loosely determined" if deviation > LOOSE else "determined"
-        )
+        worth = _judge_direction(estimates, weights, deviation)
         sentence = _describe_direction(estimates, weights, deviation)
         result.append(Direction(float(np.sqrt(square)), deviation, FrozenMapping(weights), worth, sentence))
     return tuple(result)
+
+
+def _judge_direction(estimates: Sequence[Estimate], weights: Mapping[str, float], deviation: float) -> Verdict:
+    """By its deviation; what is determined by itself, though its value may be zero, is so along every direction."""
+    leading = _find_leading(weights)
+    if all(estimate.verdict == "determined" for estimate in estimates if estimate.name in leading):
+        return "determined"
+    return "not determined" if deviation > LOST else "loosely determined" if deviation > LOOSE else "determined"
 
 
 def _find_size(estimate: Estimate) -> tuple[float, str]:
@@ -296,6 +302,8 @@ def _describe_estimate(estimate: Estimate, interval: tuple[float, float]) -> str
     size, measure = _find_size(estimate)
     size *= abs(estimate.value) if estimate.scale == "log" else 1.0
     relative = f" ({100.0 * estimate.std_error / size:.2g} {measure})" if measure else ""
+    if measure == "%" and estimate.std_error > size and interval[0] <= 0.0 <= interval[1]:
+        relative = " (zero is inside its interval)"
     share = "" if estimate.from_data is None else f", {100.0 * estimate.from_data:.0f} % from the data"
     loose = estimate.verdict == "loosely determined"
     between = f", 95 % between {interval[0]:.4g} and {interval[1]:.4g}" if loose else ""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 10_000
 FINISHED = Status(True, "All intervals were followed to their ends.")
 SIDES = ("lower", "upper")
-ROUNDING = 1e-12  # of an interval: what is left of a zero
+ROUNDING = 1e-12  # of the values looked at: what is left of a zero
 BETTER = 1e-3  # decrease of the criterion, in units of λ, that counts as another minimum
 
 
@@ -129,7 +129,7 @@ class Profile:
             rows.append(
                 [
                     add_unit(name, self.units),
-                    f"{0.0 if abs(curve.estimate) < ROUNDING * np.ptp(curve.interval) else curve.estimate:.6g}",
+                    _format_estimate(curve),
                     _format_interval(curve.interval),
                     _format_interval(curve.wald),
                     remark,
@@ -145,6 +145,12 @@ class Profile:
         return list(self.curves)
 
     __repr__ = __str__
+
+
+def _format_estimate(curve: ProfileCurve) -> str:
+    """Zero where it is at a bound of zero, but for rounding."""
+    at_zero = 0.0 in curve.interval and abs(curve.estimate) < ROUNDING * np.ptp(curve.values)
+    return f"{0.0 if at_zero else curve.estimate:.6g}"
 
 
 def _format_interval(ends: tuple[float, float]) -> str:

@@ -10,7 +10,7 @@ from batteries.quadrature import SEEN, draw_seen, integrate, make_seen
 from daedal import der
 from daedal.estimation import match_fit, restore_objective
 from daedal.estimation.likelihood.danger import UNSTABLE, Danger, find_danger
-from daedal.estimation.likelihood.referee import Gap, judge_gaps, judge_score
+from daedal.estimation.likelihood.referee import SLIGHT, Gap, judge_gaps, judge_score
 from daedal.estimation.problem import Problem, make_coordinates
 from daedal.experiments import match_experiments
 from daedal.filtering import Point, PooledRuns, compare_with_rest, make_guide, make_nonlinear_experiment
@@ -75,6 +75,18 @@ def test_guided_particles_put_right_what_the_approximation_gets_wrong():
     assert any("particles were taken by method='auto': Laplace's approximation is biased" in one for one in auto.notes)
     restored = restore_objective(match_fit(auto))
     assert abs(restored(auto.point).gradient[0]) < 0.2 * np.sqrt(auto.curvature[0, 0])
+
+
+def test_what_the_referee_says_stays_with_an_estimate_that_rounding_moves():
+    """As one at its bound: what is told of the fit is of the bound itself."""
+    data = (draw(SPRING, TIMES[:20]),)
+    problem = Problem(build(SPRING), data, make_coordinates(SPRING, data, ["d"], None, None), 0, None)
+    objective = dd.Likelihood(particles=200).objective(problem).first
+    there = objective(problem.coordinates.start)
+    assert objective.refine(there) is None
+    (near, far) = (replace(there, point=there.point * (1.0 + apart)) for apart in (3e-16, 1e-3))
+    assert any("judged at the estimate" in words for words in objective.capabilities.remarks(near))
+    assert not any("judged at the estimate" in words for words in objective.capabilities.remarks(far))
 
 
 def test_a_singular_side_point_of_the_referee_leaves_the_fit_as_it_is(monkeypatch):
@@ -201,6 +213,20 @@ def test_a_gap_that_is_the_same_everywhere_is_harmless_and_one_that_changes_is_a
     np.testing.assert_allclose(found.shifts, delta / np.sqrt(np.diag(np.linalg.inv(information))))
     assert found.biased
     assert "would move" in found.describe()
+
+
+def test_a_bias_beyond_doubt_asks_for_no_further_runs():
+    """Four standard deviations beyond the limit; three are biased, but may be asked again."""
+    runs = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    noise = 0.01 * np.sqrt(8.0 / 7.0) / np.sqrt(8.0)
+    verdicts = []
+    for times in (1.0, 3.0, 5.0):
+        shift = SLIGHT + times * noise
+        sides = [(Gap(shift + 0.01 * runs), Gap(-shift - 0.01 * runs))]
+        verdicts.append(judge_gaps(("a",), np.array([[1.0]]), Gap(np.zeros(8)), sides))
+    np.testing.assert_allclose([one.noise for one in verdicts], noise)
+    assert [one.biased for one in verdicts] == [False, True, True]
+    assert [one.certain for one in verdicts] == [False, False, True]
 
 
 def test_a_score_that_is_mostly_noise_is_no_verdict():

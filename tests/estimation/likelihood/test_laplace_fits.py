@@ -5,6 +5,10 @@ import pytest
 
 import daedal as dd
 from daedal import der
+from daedal.experiments import match_experiments
+from daedal.filtering import Point, Stream, find_path, make_guide, make_nonlinear_experiment, run_guided
+from daedal.filtering.nonlinear.path import rest
+from daedal.systems import build
 
 x, v, u, w = dd.symbols("x v u w")
 d, k3, std, tau, sigma, q, a = dd.symbols("d k3 std tau sigma q a")
@@ -119,6 +123,75 @@ def test_white_noise_on_the_right_side():
     for name, truth in {"a": 1.0, "q": 0.3}.items():
         assert abs(fit[name].value - truth) < 3.0 * fit[name].std_error
         assert fit[name].std_error < 0.4 * truth
+
+
+GROWTH = dd.Model(
+    name="growth",
+    equations={"rate": der(x) == a * (1 - np.exp(x) / 2) - q**2 / 2 + q * w},  # of a logarithm, by Itô's rule
+    unknowns=[x],
+    outputs={"size": np.exp(x)},
+    parameters={a: positive(1.0), q: positive(0.3)},
+    disturbances={w: dd.WhiteNoise(intensity=1.0)},
+    measurement_noise={"size": 0.05},
+    initial={x: np.log(0.5)},
+)
+
+
+def integrate_growth(sizes, rate, strength, parts=4, step=0.25):
+    """log L by Chapman and Kolmogorov on a grid, with normal steps to third order: 5e-4 from those of 128 parts."""
+    h = step / parts
+
+    def drift(at):
+        return rate * (1 - np.exp(at) / 2) - strength**2 / 2
+
+    def move(at):
+        bend = -0.5 * rate * np.exp(at)
+        k1 = drift(at)
+        k2 = drift(at + 0.5 * h * k1)
+        k3 = drift(at + 0.5 * h * k2)
+        mean = at + h / 6 * (k1 + 2 * k2 + 2 * k3 + drift(at + h * k3)) + 0.25 * (strength * h) ** 2 * bend
+        return mean, strength**2 * h * (1 + bend * h + 2 / 3 * (bend * h) ** 2)
+
+    grid = np.linspace(-2.2, 2.2, 501)
+    width = grid[1] - grid[0]
+
+    def weigh(at):
+        mean, variance = move(at)
+        return np.exp(-0.5 * (grid[:, None] - mean) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+
+    one = weigh(grid) * width
+    density, total = np.linalg.matrix_power(one, parts - 1) @ weigh(np.array([np.log(0.5)]))[:, 0], 0.0
+    whole = np.linalg.matrix_power(one, parts)
+    for number, size in enumerate(sizes):
+        density = whole @ density if number else density
+        density = density * np.exp(-0.5 * ((size - np.exp(grid)) / 0.05) ** 2) / (0.05 * np.sqrt(2 * np.pi))
+        share = density.sum() * width
+        total, density = total + np.log(share), density / share
+    return total
+
+
+def test_white_noise_on_the_right_side_against_quadrature():
+    """Simulated by Itô's formula in steps of a hundredth; slopes along both parameters are those of quadrature."""
+    rng, state, sizes = np.random.default_rng(3), np.log(0.5), []
+    for kick in 0.3 * np.sqrt(0.0025) * rng.standard_normal((60, 100)):
+        for one in kick:
+            state += 0.0025 * (1 - np.exp(state) / 2 - 0.045) + one
+        sizes.append(np.exp(state) + 0.05 * rng.standard_normal())
+    data = dd.Dataset(np.arange(1, 61) * 0.25, outputs={"size": np.array(sizes)}, t0=0.0)
+    lined = make_nonlinear_experiment(match_experiments(build(GROWTH), [data])[0], {}, "rk6", 0.25)
+    for values in ({"a": 1.3, "q": 0.4}, {"a": 0.8, "q": 0.3}):
+        truth = integrate_growth(sizes, *values.values())
+        laplace = dd.evaluate(GROWTH, data, free=["a", "q"], values=values, criterion=LAPLACE)
+        assert laplace.loglik == pytest.approx(truth, abs=0.06)
+        for place, name in enumerate(values):
+            step = 0.03 * values[name]
+            ends = [integrate_growth(sizes, *(values | {name: values[name] + e}).values()) for e in (step, -step)]
+            assert -laplace.gradient[place] == pytest.approx((ends[0] - ends[1]) / (2.0 * step), abs=0.5)
+        discrete = lined.at(Point(GROWTH, values, ()))
+        linear = find_path(discrete, rest(discrete))
+        runs = [one.loglik for one in run_guided(linear, make_guide(linear), 500, Stream(0, "test"), range(8))]
+        assert np.std(runs) < 0.1
+        assert np.mean(runs) == pytest.approx(truth, abs=3.0 * np.std(runs, ddof=1) / np.sqrt(8))
 
 
 FORCE = -k3 * x**3 + u + w

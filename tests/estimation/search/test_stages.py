@@ -1,6 +1,6 @@
 """Stages of a search: a start that cannot be had is one that failed, and a criterion that never settles is told."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,11 @@ import pytest
 import daedal as dd
 from batteries.fits import SINE, sine
 from daedal.errors import OutOfMemoryError
+from daedal.estimation import Capabilities, Evaluation, Problem
 from daedal.estimation.criteria.mean_objective import MeanObjective
+from daedal.estimation.problem import make_coordinates
+from daedal.estimation.search import search
+from daedal.systems import build
 
 FAR = 7.0
 
@@ -68,3 +72,43 @@ def test_a_criterion_that_settles_in_the_last_stage_converges(monkeypatch):
     found = fit(3.9)
     assert found.status.ok
     assert np.isfinite(found["omega"].std_error)
+
+
+@dataclass(frozen=True, eq=False)
+class Wells:
+    """A parabola at 0.7 first; then wells at −0.6 and 1.5, beyond the bound of 1, whose steps are chosen and judged."""
+
+    problem: Problem
+    stage: int = 0
+    judged: bool = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(choose_steps=lambda _: replace(self, judged=False))
+
+    def __call__(self, point):
+        (at,) = point
+        if not self.stage:
+            return Evaluation(point, (at - 0.7) ** 2, 2.0 * (point - 0.7), np.array([[2.0]]))
+        left, right = at + 0.6, at - 1.5
+        slope = 2.0 * left * right * (left + right)
+        return Evaluation(point, (left * right) ** 2, np.array([slope]), np.array([[8.0]]))
+
+    def refine(self, _):
+        if not self.stage:
+            return replace(self, stage=1)
+        return None if self.judged else replace(self, judged=True)
+
+
+def test_what_more_starts_find_at_the_end_goes_through_the_stages_too():
+    x, b = dd.symbols("x b")
+    model = dd.Model(
+        name="wells", equations={"level": x == b}, unknowns=[x], outputs={"x": x},
+        parameters={b: dd.Parameter(0.0, lower=-1.0, upper=1.0)},
+    )  # fmt: skip
+    data = (dd.Dataset(np.arange(3.0), outputs={"x": np.zeros(3)}),)
+    problem = Problem(build(model), data, make_coordinates(model, data, ["b"], None, None), 0, None)
+    outcome = search(Wells(problem), [np.array([0.0])])
+    assert outcome.more_starts > 0
+    assert outcome.evaluation.point[0] == pytest.approx(-0.6, abs=1e-3)
+    assert outcome.objective.judged

@@ -34,7 +34,7 @@ from daedal.estimation.likelihood.redrawn import RECORDED, RECORDS, CorrectedObj
 from daedal.estimation.likelihood.referee import Gap, Verdict, judge_gaps, judge_records, judge_score, list_sides
 from daedal.estimation.problem import Problem
 from daedal.experiments import match_experiments
-from daedal.filtering import InitialCondition, leave_kinks, list_borders_met
+from daedal.filtering import InitialCondition, PooledRuns, leave_kinks, list_borders_met
 
 if TYPE_CHECKING:
     from daedal.estimation.likelihood.likelihood import Likelihood
@@ -45,6 +45,7 @@ FAR = 1.0  # standard errors, beyond which a path does not guide to all that cou
 SURE = 4.0  # standard deviations of the Monte-Carlo error, as so many runs tell it
 JUDGE = 0  # seed of the referee
 MOST_RECORDS = 160  # that judge
+ROUNDED = 1e-9  # relative difference of points that are the same
 LONG = 10_000  # steps of one, beyond which they would take minutes
 UNJUDGED = "this is Laplace's approximation, which only a fit judges, and replaces where it is biased"
 LED = "particles went on from where moments led, and follow the data there"
@@ -221,7 +222,12 @@ class RelayObjective:
 class _Memory:
     """What the referee said, and of which point."""
 
-    verdicts: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
+    verdicts: list[tuple[np.ndarray, tuple[str, ...]]] = field(default_factory=list)
+
+    def find(self, point: np.ndarray) -> tuple[str, ...]:
+        """What was said last of a point, or of one that rounding at a bound has moved from it."""
+        said = [words for known, words in self.verdicts if np.allclose(known, point, rtol=ROUNDED, atol=0.0)]
+        return said[-1] if said else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +268,7 @@ class AutoObjective:
             return replace(self, laplace=following)
         verdict, said, take = self._judge(evaluation)
         doubts = self.laplace.doubt_kinks(evaluation.point) if verdict is None else ()
-        self.memory.verdicts[evaluation.point.tobytes()] = (said, *doubts)
+        self.memory.verdicts.append((evaluation.point, (said, *doubts)))
         if verdict is None or not verdict.biased:
             return None
         far = self.particles is not None and bool(np.any(np.abs(verdict.shifts) > FAR))
@@ -329,17 +335,20 @@ class AutoObjective:
         if any(lined.experiment.start.spread.profiled for lined in self.laplace.lined):
             return None  # what is taken at its best is not integrated over
         evaluation = self.laplace.conclude(evaluation)  # which information may promise too much of
-        verdict = self._compare_around(evaluation, LANES, 1.0)
-        if verdict is None or verdict.harmless:
+        plain = self._measure_plain(evaluation.point)
+        verdict = self._compare_around(evaluation, LANES, 1.0, plain)
+        if verdict is None or verdict.harmless or verdict.certain:
             return verdict
-        verdict = self._compare_around(evaluation, LANES, WIDER)
+        verdict = self._compare_around(evaluation, LANES, WIDER, plain)
         more = verdict is not None and verdict.vague
-        return self._compare_around(evaluation, MOST * LANES, WIDER) if more else verdict
+        return self._compare_around(evaluation, MOST * LANES, WIDER, plain) if more else verdict
 
-    def _compare_around(self, evaluation: Evaluation, particles: int, width: float) -> Verdict | None:
+    def _compare_around(
+        self, evaluation: Evaluation, particles: int, width: float, plain: PooledRuns | None
+    ) -> Verdict | None:
         point, names = evaluation.point, self.problem.coordinates.names
         middle, approximate = self._measure_gap(point, particles, width)
-        if self.particles is not None and self._is_missing_some(point, middle.value + approximate, middle.error):
+        if plain is not None and _is_missing_some(plain, middle.value + approximate, middle.error):
             return None
         above = self._measure_sides(evaluation, 1.0, particles, width)
         near = [None if one is None else (one, middle) for one in above]
@@ -366,11 +375,11 @@ class AutoObjective:
         _, logliks, approximate = measure_gaps(judged, point, particles, RUNS, width)
         return Gap(logliks - approximate), approximate
 
-    def _is_missing_some(self, point: np.ndarray, loglik: float, error: float) -> bool:
-        """Whether plain particles, which are never too probable, find a larger L for certain."""
-        assert self.particles is not None
-        plain = replace(self.particles, problem=self._judged).measure(point, runs=RUNS)
-        return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))
+    def _measure_plain(self, point: np.ndarray) -> PooledRuns | None:
+        """log L by plain particles, if there are any."""
+        if self.particles is None:
+            return None
+        return replace(self.particles, problem=self._judged).measure(point, runs=RUNS)
 
     def _ask_plain(self, evaluation: Evaluation) -> Verdict | None:
         """By the score of plain particles."""
@@ -385,5 +394,9 @@ class AutoObjective:
         return judge_score(names, curvature, loglik, evaluation.gradient, pooled)
 
     def _list_remarks(self, evaluation: Evaluation, /) -> tuple[str, ...]:
-        said = self.memory.verdicts.get(evaluation.point.tobytes(), ())
-        return (*self.laplace.list_remarks(evaluation), *filter(None, said))
+        return (*self.laplace.list_remarks(evaluation), *filter(None, self.memory.find(evaluation.point)))
+
+
+def _is_missing_some(plain: PooledRuns, loglik: float, error: float) -> bool:
+    """Whether plain particles, which are never too probable, find a larger L for certain."""
+    return bool(plain.loglik - loglik > SURE * np.hypot(plain.loglik_error, error))

@@ -42,7 +42,7 @@ from daedal.filtering import (
 )
 
 GUIDED = "guided particles"  # what is averaged over
-RUNS = 3  # independent ones at a point, which share the particles
+RUNS = 6  # independent ones at a point, which share the particles and tell their error
 APART = 0.5  # standard errors to either side, at which the gap is compared
 WIDER = 1.05  # standard deviations of the linearised model that normals are drawn by, where this is found wrong
 NOISY, MORE = 0.1, 4  # standard errors that an estimate may scatter by, and how many times the particles where it does
@@ -86,7 +86,7 @@ class GuidedObjective:
     width: float = 1.0
     most: int = 0  # particles, if noise asks for more
     final: bool = False
-    _kept: dict[bytes, PooledRuns] = field(default_factory=dict)  # the gaps of the last point
+    _kept: dict[bytes, tuple[PooledRuns, np.ndarray]] = field(default_factory=dict)  # runs and gaps of the last point
 
     @property
     def problem(self) -> Problem:
@@ -163,19 +163,20 @@ class GuidedObjective:
             return self.laplace.conclude(evaluation)
         with suppress(RefusalError), refuse_singular():
             around = evaluation.point, self.problem.coordinates.bounds
-            curvature = bend_curvature(evaluation.curvature, *around, lambda point: self._measure(point)[1])
+            curvature = bend_curvature(evaluation.curvature, *around, self._measure_gaps)
             return replace(evaluation, curvature=curvature)
         return evaluation
 
     def run(self, evaluation: Evaluation) -> PooledRuns:
         """log L and ∂g of all runs, or those of the last point again."""
         key = evaluation.point.tobytes()
-        pooled = self._kept.get(key)
-        if pooled is None:
-            pooled = PooledRuns(self._measure(evaluation.point)[0], self._differentiate(evaluation)[:, None, None])
+        kept = self._kept.get(key)
+        if kept is None:
+            logliks, gaps = self._measure(evaluation.point)
+            kept = PooledRuns(logliks, self._differentiate(evaluation)[:, None, None]), gaps
             self._kept.clear()
-            self._kept[key] = pooled
-        return pooled
+            self._kept[key] = kept
+        return kept[0]
 
     def measure(self, point: np.ndarray) -> PooledRuns:
         """log L alone."""
@@ -186,6 +187,11 @@ class GuidedObjective:
         each = max(self.particles // self.runs, 2)
         _, logliks, approximate = measure_gaps(self.laplace, point, each, self.runs, self.width)
         return logliks, logliks - approximate
+
+    def _measure_gaps(self, point: np.ndarray) -> np.ndarray:
+        """Those of the last point again."""
+        kept = self._kept.get(point.tobytes())
+        return self._measure(point)[1] if kept is None else kept[1]
 
     def _differentiate(self, evaluation: Evaluation) -> np.ndarray:
         """∂g (run, coordinate); zero along what is not determined."""

@@ -55,6 +55,11 @@ class Verdict:
         return bool(np.any(np.abs(self.shifts) > self.limit + sure * self.noise))
 
     @property
+    def certain(self) -> bool:
+        """Whether it is biased beyond doubt: no further run would change that."""
+        return bool(np.any((np.abs(self.shifts) > self.limit + CERTAIN * self.noise) & (self.noise <= BLIND)))
+
+    @property
     def harmless(self) -> bool:
         """Whether no estimate would move far, for certain."""
         return bool(np.all(np.abs(self.shifts) + CHANCE * self.noise < HARMLESS))

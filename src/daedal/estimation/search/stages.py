@@ -126,9 +126,13 @@ class _Search:
             self.more_if_crossed()
         begin = self.best
         self.stages()
-        end = self.best
         if len(starts) == 1 and not self.more_starts:
+            settled = self.best
             self.more_if_stuck()
+            if self.best is not settled:
+                begin = self.best
+                self.stages()
+        end = self.best
         same = all(trial.objective is self.objective for trial in self.trials)
         if begin is not None and end is not None and not same:
             self.compare_again(begin, end)

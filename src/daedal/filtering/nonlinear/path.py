@@ -15,9 +15,12 @@ vector v come from one pass forwards and one backwards,
 
     δs⁺ = A δs + G v,   δp_k = A_kᵀ δp_{k+1} + h hᵀδs/σ² + ∂⟨p_{k+1}, ∂F⟩[δs, v],   𝒥'' v = v + G_kᵀ δp_{k+1} + …,
 
-and conjugate gradients solve 𝒥'' v = b, with the Gauss–Newton Hessian (one more filter pass) as preconditioner.
+and conjugate gradients solve 𝒥'' v = b, with the Gauss–Newton Hessian (one more filter pass) as preconditioner: far
+from the minimum roughly, near it as exactly as keeps the convergence quadratic, with a residual in proportion to the
+step before (Dembo, Eisenstat and Steihaug 1982).
 
-P. de Jong, Smoothing and interpolation with the state-space model, J. Amer. Statist. Assoc. 84 (1989) 1085–1088.
+P. de Jong, Smoothing and interpolation with the state-space model, J. Amer. Statist. Assoc. 84 (1989) 1085–1088;
+R. S. Dembo, S. C. Eisenstat, T. Steihaug, Inexact Newton methods, SIAM J. Numer. Anal. 19 (1982) 400–408.
 """
 
 from dataclasses import dataclass, field
@@ -45,7 +48,8 @@ PRODUCTS = 100  # of the Hessian in one system of equations,
 WORTH = 1500  # and in one search: those that end anywhere have taken up to 800
 SOLVED = 1e-11  # residual of these, relative
 LEAST_DAMPING, LARGEST_DAMPING = 0.1, 100.0  # μ, where 𝒥'' is not definite
-ROUGHLY = 1e-2  # residual of equations that are damped
+ROUGHLY = 1e-2  # residual of equations that are damped, or far from the minimum,
+CLOSER = 0.1  # and by the largest change of a normal in the step before, where that is less
 RESOLVED = 1e-3  # of a parameter's value: its unit is not taken to be smaller, for the digits of differences
 NO_SIZE = 1e-3  # of a parameter of which nothing is known
 DERIVED = 1e-5  # step of differences of the start, in its normals
@@ -316,12 +320,12 @@ class Linearized:
         up, down = (start.begin(normals + sign * step * along.start).by_normals for sign in (1.0, -1.0))
         return ((up - down) / (2.0 * step)).T @ self.path.costates[0]
 
-    def solve_fully(self, right: Normals, damping: float = 0.0) -> Normals | None:
+    def solve_fully(self, right: Normals, damping: float = 0.0, residual: float = SOLVED) -> Normals | None:
         """(𝒥'' + μ H) v = b by conjugate gradients; None where that is not definite."""
         solution, left = right.times(0.0), right
         ready = self.solve(left)
         direction, pushed, height = ready, left, left.dot(ready)  # pushed = H direction
-        goal = (ROUGHLY if damping else SOLVED) ** 2 * height
+        goal = residual**2 * height
         for _ in range(PRODUCTS):
             if not height > goal:
                 return solution
@@ -336,12 +340,12 @@ class Linearized:
             direction, pushed = ready.add(direction, height / before), left.add(pushed, height / before)
         return solution
 
-    def find_newton_step(self, damping: float) -> tuple[Normals | None, float]:
+    def find_newton_step(self, damping: float, residual: float) -> tuple[Normals | None, float]:
         """Towards the minimum, as little damped as 𝒥'' allows, and the damping; None where it allows none."""
         slope = self.path.gradient.times(-1.0)
         damping = damping / 4.0 if damping > LEAST_DAMPING else 0.0
         while damping < LARGEST_DAMPING:
-            step = self.solve_fully(slope, damping)
+            step = self.solve_fully(slope, damping, ROUGHLY if damping else residual)
             if step is not None:
                 return step, damping
             damping = max(4.0 * damping, LEAST_DAMPING)
@@ -376,8 +380,8 @@ def find_path(discrete: DiscreteModel, start: Normals) -> "Linearized":
     for _ in range(ITERATIONS):
         if effort.products > WORTH:
             break
-        here = Linearized(path, effort)
-        full, damping = here.find_newton_step(damping) if newton else (None, damping)
+        here, residual = Linearized(path, effort), max(min(ROUGHLY, CLOSER * before), SOLVED)
+        full, damping = here.find_newton_step(damping, residual) if newton else (None, damping)
         step = here.find_step() if full is None else full
         lower = _descend(path, step)
         if step.largest <= SETTLED and not damping:

@@ -1,27 +1,35 @@
-"""Steps under error control: one lane chooses them, all lanes follow.
-
-One step is compared with two halves of it; the difference, relative to what is allowed, sets the next length.
-"""
+"""Steps under error control: one lane chooses them, all lanes follow."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from daedal import simulation
+from daedal.kernels import Control, Crossing, Stretches
 from daedal.simulation.lanes.pilot import Choice, Steps, Task, Trial, choose, judge, prepare_steps, run_pilots
-from daedal.simulation.steps import ALIGNED, ORDER, UNFINISHED, Method, Schedule, Stops, find_stops, join_steps
+from daedal.simulation.steps import (
+    ALIGNED,
+    ORDER,
+    UNFINISHED,
+    Method,
+    Program,
+    Schedule,
+    Stops,
+    expand_inputs,
+    find_stops,
+    join_steps,
+)
 
 HALVINGS = 6
-ABSOLUTE = 1e-13  # of its size: error of a step that is always allowed
 LEAST = 1e-10  # of its size: what counts as the largest value of a state so far, at least
-FEW, HOPELESS = 200, 3  # steps that tell nothing about how many there will be; times too many not to go on
-FADING = 0.5  # of the largest value of a state so far: what is left of it after a step
-NOT_SAMPLED = np.full(3, -1, dtype=np.int64)
 
 
 def search_adaptively(task: Task, method: Method, tolerance: float) -> Choice | None:
     """Steps that one lane takes under error control, then halved until the samples agree to the tolerance."""
-    jumps, instants = np.array(task.forcing.find_jumps()), task.forcing.find_instants()
-    at = find_stops(task.forcing.start, task.times, jumps, ALIGNED * task.interval, instants)
+    forcing, instants = task.forcing, task.forcing.find_instants()
+    breaks = np.concatenate([np.array(forcing.find_jumps()), forcing.find_kinks()])
+    at = find_stops(forcing.start, task.times, breaks, ALIGNED * task.interval, instants)
     lengths = _find_lengths(task, at, method, tolerance / 10)
     if lengths is None:
         return None
@@ -41,90 +49,42 @@ def _try_halves(task: Task, method: Method, schedule: Schedule, tolerance: float
 
 def _find_lengths(task: Task, at: Stops, method: Method, tolerance: float) -> list[np.ndarray] | None:
     """Lengths of the steps of the first lane between each two stops; None when there would be too many."""
-    lane = _AdaptiveLane(task, method, tolerance)
-    crossings = []
-    for begin, interval in zip(at.begins, at.intervals, strict=True):
-        lengths = lane.cross(float(begin), float(interval))
-        if lengths is None:
-            return None
-        crossings.append(lengths)
-    return crossings
+    task = _drop_directions(task)
+    none = np.zeros(0)
+    program, _ = prepare_steps(task, method, (Schedule(none, none, none.astype(np.int64)), 0))
+    state, sizes = task.begin_lanes(program)[:, :1], task.point.sizes.states
+    control = Control(
+        tolerance=tolerance,
+        order=ORDER[method],
+        sizes=sizes,
+        recent=np.maximum(np.abs(state[: sizes.size, 0]), LEAST * sizes),
+        start=task.forcing.start,
+        end=float(task.times[-1]),
+        most=task.effort.adaptive,
+        worst=-1 if program.slots is None else program.slots.first - 1,
+        unfinished=UNFINISHED,
+    )
+    lane = Crossing(program.kernel, state.copy(), task.parameters[:, :1].copy(), program.nodes, control)
+    return lane.cross(_make_stretches(task, program, at))
 
 
-class _AdaptiveLane:
-    """One lane under error control: one step is compared with two halves, which are kept.
+def _drop_directions(task: Task) -> Task:
+    """The same without sensitivities, which have no say in the steps; where equations switch, they are left."""
+    if task.directions.count == 0 or task.begin is not None:
+        return task
+    parameters, states = len(task.system.reduction.parameters), len(task.system.states)
+    size = states + len(task.system.tops)
+    columns = [np.concatenate([task.parameters[:parameters], task.parameters[-states - size :]])]
+    columns.append(np.concatenate([task.state[:size], task.state[-1:]]))
+    return replace(task, directions=task.directions.none, parameters=columns[0], state=columns[1])
 
-    Errors are judged by the size of each state, which follows it down by `FADING` in a step at most: what changes sign
-    is not small.
-    """
 
-    def __init__(self, task: Task, method: Method, tolerance: float) -> None:
-        self.method: Method = method
-        self.task, self.tolerance = task, tolerance
-        none = np.zeros(0)
-        self.program, self.table = prepare_steps(task, method, (Schedule(none, none, none.astype(np.int64)), 0))
-        width = self.program.kernel.width  # of equal lanes, so that none need to be filled up in every step
-        self.state = np.repeat(task.begin_lanes(self.program)[:, :1], width, axis=1)
-        parameters = np.repeat(task.parameters[:, :1], width, axis=1)
-        self.shared = np.zeros((3, self.program.kernel.sizes[2]))  # of a whole step and its halves
-        self.trials = [self.state.copy() for _ in range(2)]
-        self.advances = [self.program.kernel.bind(trial, parameters, self.shared) for trial in self.trials]
-        self.plain = not (self.program.inputs or task.forcing.clocks)  # whether steps read the time alone
-        self.sizes = task.point.sizes.states
-        self.recent = np.maximum(np.abs(self._x(self.state)), LEAST * self.sizes)
-        self.length = 1e-4 * float(task.times[-1] - task.forcing.start)
-        self.steps = 0
-
-    def _x(self, state: np.ndarray) -> np.ndarray:
-        return state[: len(self.task.system.states), 0]
-
-    def cross(self, begin: float, interval: float) -> np.ndarray | None:
-        """The steps over one interval between stops."""
-        done, lengths = 0.0, []
-        while done < interval:
-            left = interval - done
-            taken = left if self.length > 0.9 * left else min(self.length, left / 2)
-            if self._has_too_many(begin + done) or done + taken == done:
-                return None
-            halves, error = self._try_step(begin + done, taken)
-            power = 1.0 / (ORDER[self.method] + 1)
-            if not error <= 1.0:
-                self.length = taken * (max(0.1, 0.9 * error**-power) if np.isfinite(error) else 0.1)
-                continue
-            self.state[:], self.steps = halves, self.steps + 1
-            self.recent = np.maximum(np.abs(self._x(halves)), FADING * self.recent)
-            self.length = taken * min(4.0, 0.9 * max(error, 1e-12) ** -power)
-            lengths.append(taken)
-            done = interval if taken == left else done + taken
-        return np.array(lengths)
-
-    def _has_too_many(self, time: float) -> bool:
-        """Whether there are too many steps, or will be: as long as those so far on average, and as the next one."""
-        most, passed = self.task.effort.adaptive, time - self.task.forcing.start
-        if self.steps <= FEW:
-            return False
-        length = max(self.length, passed / self.steps)
-        return self.steps > most or (float(self.task.times[-1]) - time) / length > HOPELESS * most
-
-    def _try_step(self, time: float, length: float) -> tuple[np.ndarray, float]:
-        """The state after two halves of a step, and how much it differs, relative to what is allowed."""
-        self._tabulate(time, length)
-        for trial, advance, part in zip(self.trials, self.advances, ((0, 1), (1, 3)), strict=True):
-            trial[:] = self.state
-            advance(*part)
-        whole, halves = self.trials
-        if not max(abs(whole[-1, 0]), abs(halves[-1, 0])) <= UNFINISHED:  # Newton iterations did not finish
-            return halves, np.inf
-        x = self._x(halves)
-        allowed = self.tolerance * np.maximum(np.abs(x), self.recent) + ABSOLUTE * self.sizes
-        allowed += np.spacing(abs(time)) / length * np.abs(x - self._x(self.state))  # for the time is rounded as well
-        return halves, float((np.abs(self._x(whole) - x) / allowed).max(initial=0.0))
-
-    def _tabulate(self, time: float, length: float) -> None:
-        """What a step and its halves read."""
-        half = length / 2
-        starts, lengths = (time, time, time + half), (length, half, half)
-        if self.plain:
-            self.shared[:, 0], self.shared[:, 1] = starts, lengths
-        else:
-            self.shared[:], _ = self.table.tabulate(Schedule(np.array(starts), np.array(lengths), NOT_SAMPLED))
+def _make_stretches(task: Task, program: Program, at: Stops) -> Stretches:
+    """What the steps between each two stops read."""
+    forcing, inputs = task.forcing, list(program.inputs)
+    after = forcing.at_all(np.clip(at.times, forcing.start, forcing.end))[:, inputs]
+    marks = np.zeros((at.times.size, 0))
+    if forcing.clocks:
+        marks = simulation.mark_times(forcing.clocks, forcing.start, at.times)
+    expanded = expand_inputs(forcing, at, inputs)
+    return Stretches(at.begins.copy(), at.intervals, expanded, np.ascontiguousarray(after), np.ascontiguousarray(marks))

@@ -5,8 +5,9 @@ the nodes of the method; where an input has a kink inside a step it is first pro
 step, on polynomials of degree two (moment matching: what a step can see of its forcing are its low moments).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import perm
+from math import comb, perm
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -14,6 +15,7 @@ from numpy.polynomial import legendre
 from daedal.data import Signal
 from daedal.simulation.forcing import Forcing
 
+HIGHEST = 3  # power of the time in an input, between two of its samples
 DEGREE = 2  # of the polynomials on which forcing is projected
 ALIGNED = 1e-6  # of a step: a break closer than this to a sample or to another break is the same instant
 ROUNDED = 8  # neighbouring numbers that are the same instant in any case
@@ -130,6 +132,31 @@ def tabulate_nodes(forcing: Forcing, steps: Schedule, nodes: np.ndarray) -> np.n
         if track is not None and column not in forcing.stages:
             table[:, :, column] = _evaluate_at_nodes(*track, steps, nodes)
     forcing.write_stages((steps.starts + steps.lengths / 2)[:, None], table)
+    return table
+
+
+def expand_inputs(forcing: Forcing, at: Stops, inputs: Sequence[int]) -> np.ndarray:
+    """Coefficients of the time since the beginning of each interval between stops, as (interval, input, power).
+
+    Between two of them every input is one polynomial: kinks are among the stops.
+    """
+    middle = at.begins + at.intervals / 2
+    held = np.zeros((middle.size, len(forcing.tracks)))
+    forcing.write_stages(middle, held)
+    table = np.zeros((middle.size, len(inputs), HIGHEST + 1))
+    for column, place in enumerate(inputs):
+        track = forcing.tracks[place]
+        if place in forcing.stages:
+            table[:, column, 0] = held[:, place]
+        elif track is not None:
+            signal, order = track
+            breaks, coefficients = signal.pieces()
+            piece = np.clip(np.searchsorted(breaks, middle, side="right") - 1, 0, breaks.size - 2)
+            since = at.begins - breaks[piece]
+            for power in range(order, len(coefficients)):  # (s + τ)ᵏ by powers of τ
+                factor = perm(power, order) * coefficients[power][piece]
+                for k in range(power - order + 1):
+                    table[:, column, k] += comb(power - order, k) * factor * since ** (power - order - k)
     return table
 
 

@@ -133,7 +133,7 @@ def test_formulas_follow_parameters_that_are_formulas():
 
 @pytest.mark.parametrize("tiny", [1e-9, 1e-12, 1e-17, 1e-25, 1e-40])
 def test_a_tiny_share_of_what_follows_an_input_does_not_hide_it(tiny):
-    """z follows u and nothing else; the unit in which its rate moves x is far from its own. It was zero from 1e-12 on."""
+    """z follows u alone, and its rate moves x in a unit far from its own: z was zero from 1e-12 on."""
     x, z, u, w = dd.symbols("x z u w")
     model = dd.Model(
         name="share",

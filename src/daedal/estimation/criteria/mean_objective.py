@@ -106,7 +106,9 @@ class MeanObjective:
             return _evaluate_loss(point, parts, self.loss)
         excess = sum(own.value for _, own in scored)
         excess_gradient = np.sum([own.gradient for _, own in scored], axis=0)
-        noise = np.sum([own.curvature for _, own in scored], axis=0)
+        noise = np.zeros((point.size, point.size))
+        if self._corrected:
+            noise = np.sum([own.curvature for _, own in scored], axis=0)
         residuals, jacobian = _stack(parts)
         excess, excess_gradient = limit_excess(excess, excess_gradient, residuals, jacobian)
         counts = [int(np.isfinite(part.residual).sum()) for part in parts]
@@ -116,6 +118,8 @@ class MeanObjective:
         gradient = jacobian.T @ residuals - 0.5 * excess_gradient
         curvature = jacobian.T @ jacobian
         for part, count, square in zip(parts, counts, squares, strict=True):
+            if not part.rates.any():
+                continue
             if part.rates.ndim == 1:
                 gradient += part.rates * (count - square)
                 curvature += 2.0 * count * np.outer(part.rates, part.rates)

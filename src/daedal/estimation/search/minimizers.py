@@ -11,18 +11,22 @@ that the same solver, its bounds and its handling of failed steps serve there to
 
 A small step may be the end, or one of many along a valley. Residuals z tell which: at a minimum nothing of them lies
 in the space of the columns of the Jacobian, so that the share |Qᵀz|² / |z|² must have vanished too, Q being a basis of
-it (Bates and Watts). A search goes on for as long as it gets lower at all, up to a limit that grows with the unknowns;
+it (Bates and Watts). Where most slopes are zero, as those of one experiment by what another has for its own, residuals
+and Jacobian are turned to a row for each column and one more, which leaves zᵀz, Jᵀz and JᵀJ as they are: the triangular
+factor of (J, z), experiment by experiment and then of these factors (Golub and Plemmons). A search goes on for as long as it gets lower at all, up to a limit that grows with the unknowns;
 from time to time it looks where its last steps have led and goes on in that direction (Hooke and Jeeves).
 
 References: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1–23, as in scipy; D. M. Bates, D. G.
 Watts, A relative offset orthogonality convergence criterion for nonlinear least squares, Technometrics 23 (1981)
-179–183; R. Hooke, T. A. Jeeves, "Direct search" solution of numerical and statistical problems, J. ACM 8 (1961)
-212–229.
+179–183; G. H. Golub, R. J. Plemmons, Large-scale geodetic least-squares adjustment by dissection and orthogonal
+decomposition, Linear Algebra Appl. 34 (1980) 3–28; R. Hooke, T. A. Jeeves, "Direct search" solution of numerical and
+statistical problems, J. ACM 8 (1961) 212–229.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -31,6 +35,7 @@ from daedal.estimation.criteria import Evaluation
 
 Function = Callable[[np.ndarray], Evaluation]
 Bounds = tuple[np.ndarray, np.ndarray]
+Squares = tuple[np.ndarray, np.ndarray]  # residuals, Jacobian
 
 XTOL, GTOL = 1e-10, 1e-12  # in the units of `_find_units`
 SMALL_ANGLE = 1e-8  # between a step and what the curvature missed along it, below which it teaches nothing
@@ -49,6 +54,7 @@ LIMIT = 1000  # evaluations for each unknown and one more, at most
 PATIENCE = 50  # evaluations for each unknown and one more, in which a search must get somewhere
 LEG = 50  # evaluations for each unknown and one more, after which the way that they made is followed
 DIGITS = 1e-12  # of a contribution that may be lost to rounding
+SPARSE = 0.5  # share of the slopes that are not zero, up to which they are turned
 LITTLE = 1e-5  # of a height, by which it must get lower in that time
 
 
@@ -112,24 +118,24 @@ class LeastSquares:
 
         def residuals(point: np.ndarray) -> np.ndarray:
             evaluation = seen(point)
-            return evaluation.residuals if evaluation.residuals is not None else np.full(size, np.nan)
+            return squares(evaluation)[0] if evaluation.residuals is not None else np.full(size, np.nan)
 
         def jacobian(point: np.ndarray) -> np.ndarray:
             evaluation, before = seen(point), passed[-1]
-            assert evaluation.jacobian is not None  # scipy asks only where the residuals were finite
             passed.append(evaluation.value)
             small = before - evaluation.value < self.tolerance * before
-            if small and _find_share(evaluation, bounds) < SHARE * self.tolerance:
+            if small and _find_share(evaluation, squares(evaluation), bounds) < SHARE * self.tolerance:
                 raise _SettledError
-            return evaluation.jacobian
+            return squares(evaluation)[1]
 
         first = seen(_move_inside(start, bounds))
         if first.residuals is None:
             return Minimum(first, False, seen.count)
-        size, passed = first.residuals.size, [np.inf]  # values, each lower than the one before
+        squares = lru_cache(maxsize=1)(_turn) if _is_sparse(first) else _read_squares
+        size, passed = squares(first)[0].size, [np.inf]  # values, each lower than the one before
 
         def is_steep(evaluation: Evaluation) -> bool:
-            left = _find_share(evaluation, bounds, CLEAR) * evaluation.value
+            left = _find_share(evaluation, squares(evaluation), bounds, CLEAR) * evaluation.value
             return left > max(MUCH * evaluation.value, self.tolerance * first.value, _estimate_rounding(evaluation))
 
         until = (self.evaluations, min(self.tolerance, ROUNDING))
@@ -216,18 +222,48 @@ def _find_inside(evaluation: Evaluation, bounds: Bounds) -> np.ndarray:
     return (np.abs(wanted) <= room) & (diagonal > 0.0)
 
 
-def _find_share(evaluation: Evaluation, bounds: Bounds, rank: float = RANK) -> float:
+def _is_sparse(evaluation: Evaluation) -> bool:
+    """Whether most slopes are zero, as those by local parameters of other experiments are."""
+    residuals, jacobian = _read_squares(evaluation)
+    several = len({part.series.experiment for part in evaluation.parts}) > 1
+    return several and residuals.size > jacobian.shape[1] and np.count_nonzero(jacobian) <= SPARSE * jacobian.size
+
+
+def _read_squares(evaluation: Evaluation) -> Squares:
+    """Its residuals and Jacobian."""
+    assert evaluation.residuals is not None
+    assert evaluation.jacobian is not None  # they are asked for only where residuals are finite
+    return evaluation.residuals, evaluation.jacobian
+
+
+def _turn(evaluation: Evaluation) -> Squares:
+    """The same in as few rows as there are columns, and one more."""
+    residuals, jacobian = _read_squares(evaluation)
+    size = jacobian.shape[1]
+    last: dict[int, int] = {}
+    for part in evaluation.parts:
+        last[part.series.experiment] = last.get(part.series.experiment, 0) + int(np.isfinite(part.residual).sum())
+    ends = np.cumsum(list(last.values()))  # what follows is of priors
+    factors = [np.zeros((size + 1, size + 1))]
+    for rows, own in zip(np.split(jacobian, ends), np.split(residuals, ends), strict=True):
+        used = np.append(rows.any(axis=0), True)
+        factor = np.linalg.qr(np.column_stack([rows[:, used[:-1]], own]), mode="r")
+        factors.append(np.zeros((len(factor), size + 1)))
+        factors[-1][:, used] = factor
+    whole = np.linalg.qr(np.concatenate(factors), mode="r")
+    return whole[:, size], whole[:, :size]
+
+
+def _find_share(evaluation: Evaluation, squares: Squares, bounds: Bounds, rank: float = RANK) -> float:
     """The share of the squares that a full step would remove; parameters that go against a bound stay."""
-    residuals, jacobian = evaluation.residuals, evaluation.jacobian
-    assert residuals is not None
-    assert jacobian is not None
+    residuals, jacobian = squares
     diagonal, inside = np.sum(jacobian**2, axis=0), _find_inside(evaluation, bounds)
     inside &= diagonal > 0.0
-    squares = float(residuals @ residuals)
-    if not inside.any() or not squares > 0.0:
+    total = float(residuals @ residuals)
+    if not inside.any() or not total > 0.0:
         return 0.0
     basis, roots, _ = np.linalg.svd(jacobian[:, inside] / np.sqrt(diagonal[inside]), full_matrices=False)
-    return float(np.sum((basis[:, roots > rank * roots[0]].T @ residuals) ** 2)) / squares
+    return float(np.sum((basis[:, roots > rank * roots[0]].T @ residuals) ** 2)) / total
 
 
 class _SettledError(Exception):

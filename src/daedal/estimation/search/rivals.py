@@ -14,8 +14,8 @@ look is taken there; what is still low and elsewhere after some of them is where
 of the evaluations that the search took, unless there is something to be found.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, islice
 
 import numpy as np
 
@@ -37,8 +37,8 @@ def list_looks(best: Evaluation, space: Coordinates, spent: int) -> list[np.ndar
     """The points to look at, after so many evaluations; none where the data are met exactly, so that nothing rivals."""
     if find_unit(best) <= EXACT:
         return []
-    points = [*_list_exchanges(best, space), *_list_ends(best, space)]
-    return points[: max(int(SHARE * spent), FEWEST)]
+    points = chain(_list_exchanges(best, space), _list_ends(best, space))
+    return list(islice(points, max(int(SHARE * spent), FEWEST)))
 
 
 def find_foot(look: Evaluation, best: Evaluation, space: Coordinates) -> np.ndarray | None:
@@ -83,7 +83,8 @@ def _is_low(value: float, best: Evaluation) -> bool:
     return value <= best.value + HOPE * find_unit(best)
 
 
-def _list_exchanges(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
+def _list_exchanges(best: Evaluation, space: Coordinates) -> Iterator[np.ndarray]:
+    """One after the other, as most are never looked at where parameters are many."""
     theta = space.natural(best.point)
     pairs = [
         (i, j)
@@ -94,12 +95,12 @@ def _list_exchanges(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
     with np.errstate(divide="ignore"):
         sizes = np.log(np.abs(theta))
     pairs.sort(key=lambda pair: (stems[pair[0]] != stems[pair[1]], abs(sizes[pair[0]] - sizes[pair[1]])))
-    points = []
     for i, j in pairs:
         exchanged = theta.copy()
         exchanged[[i, j]] = theta[[j, i]]
-        points.append(space.internal(exchanged))
-    return [point for point in points if measure_distance(point, best) > APART]
+        point = space.internal(exchanged)
+        if measure_distance(point, best) > APART:
+            yield point
 
 
 def _are_alike(one: Coordinate, other: Coordinate) -> bool:
@@ -112,12 +113,11 @@ def _fit(items: Sequence[Coordinate], theta: np.ndarray, i: int, j: int) -> bool
     return bool(inside and theta[i] * theta[j] > 0.0)
 
 
-def _list_ends(best: Evaluation, space: Coordinates) -> list[np.ndarray]:
+def _list_ends(best: Evaluation, space: Coordinates) -> Iterator[np.ndarray]:
     directions = find_directions(best.curvature)
     if not directions.size:
-        return []
+        return
     step = REACH * np.sqrt(find_unit(best)) * directions[:, 0]  # of the smallest eigenvalue
     size = np.where(space.logarithmic, 1.0, np.abs(best.point))
-    if np.all(np.abs(step) < LOOSE * size):
-        return []
-    return [_limit(best.point + sign * step, best, space) for sign in (1.0, -1.0)]
+    if not np.all(np.abs(step) < LOOSE * size):
+        yield from (_limit(best.point + sign * step, best, space) for sign in (1.0, -1.0))

@@ -6,8 +6,9 @@ E[z_k z_l] comes from an autoregression of the residuals of each output, of an o
 classical formula), and from the correlation of its innovations between outputs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -49,6 +50,7 @@ def _estimate_data_scores(evaluation: Evaluation, fitted: float) -> np.ndarray:
     if evaluation.loglik is not None:
         return remove_noise(evaluation.curvature, evaluation.noise)
     models = {output: model_residual(evaluation, output) for output in list_outputs(evaluation.parts)}
+    correlate = cache(partial(_correlate, evaluation.parts, models))
     total = np.zeros((size, size))
     for number in {part.series.experiment for part in evaluation.parts}:
         parts = [part for part in evaluation.parts if part.series.experiment == number]
@@ -56,7 +58,7 @@ def _estimate_data_scores(evaluation: Evaluation, fitted: float) -> np.ndarray:
         for i, part in enumerate(parts):
             total += filtered[i] @ filtered[i].T
             for j in range(i):
-                total += _add_cross(evaluation.parts, models, (part, parts[j]), (filtered[i], filtered[j]))
+                total += _add_cross(correlate, (part, parts[j]), (filtered[i], filtered[j]))
     count = count_samples(evaluation.parts)
     total *= count / (count - fitted) if count > fitted else np.nan  # nothing is left to tell errors by
     for part in evaluation.parts:
@@ -110,8 +112,7 @@ def _add_variances(model: Autoregression, parts: Sequence[Part], curvature: np.n
 
 
 def _add_cross(
-    parts: Sequence[Part],
-    models: dict[str, Autoregression],
+    correlate: Callable[[str, str], float],
     pair: tuple[Part, Part],
     filtered: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
@@ -119,7 +120,7 @@ def _add_cross(
     first, second = pair
     if not np.array_equal(first.series.times, second.series.times):
         return np.zeros((first.slopes.shape[0],) * 2)
-    correlation = _correlate(parts, models, first.series.output, second.series.output)
+    correlation = correlate(first.series.output, second.series.output)
     product = filtered[0] @ filtered[1].T
     return correlation * (product + product.T)
 

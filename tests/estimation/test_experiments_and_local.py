@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.optimize
 from scipy.linalg import block_diag
 from scipy.optimize import approx_fprime, least_squares
 from scipy.stats import t as student
@@ -388,3 +389,37 @@ def test_a_formula_for_all_experiments_stays_in_the_model():
     assert dd.simulate(moved, TIMES, t0=STARTS[1])["level"][-1] == pytest.approx(
         solution(TIMES, STARTS[1], 6.0, fit["b"].value, 0.6)[-1], rel=1e-6
     )
+
+
+def each_its_own(p, levels):
+    """Residuals for k, and for b and the initial value of each experiment, and those of a prior of b."""
+    parts = [
+        (values - solution(TIMES, start, p[0], p[1 + 2 * i], p[2 + 2 * i])) / 0.05
+        for i, (values, start) in enumerate(zip(MEASURED, STARTS, strict=True))
+    ]
+    together = np.concatenate(parts)
+    return np.append(together[np.isfinite(together)], (p[1::2] - 1.0) / np.array(levels))
+
+
+@pytest.mark.parametrize("width", [0.5, None], ids=["prior", "data alone"])
+def test_samples_are_gathered_in_a_row_for_each_parameter_before_they_are_solved(monkeypatch, width):
+    """With most parameters local, work for each of them is not also in proportion to the samples of all experiments."""
+    rows, solve = [], scipy.optimize.least_squares
+
+    def count(residuals, start, **options):
+        rows.extend([residuals(start).shape, options["jac"](start).shape])
+        return solve(residuals, start, **options)
+
+    monkeypatch.setattr(scipy.optimize, "least_squares", count)
+    own = 1.0 if width is None else dd.Parameter(1.0, prior=dd.Normal(1.0, width))
+    model = tank(measurement_noise={"level": 0.05}, parameters={k: 1.0, b: own, x0: 1.0})
+    fit = dd.fit(model, EXPERIMENTS, free=["k"], local=["b", "x0"], criterion=dd.OutputError())
+    levels = [width or np.inf] * 3
+    found = brute(lambda p: each_its_own(p, levels), np.ones(7))
+    names = ["k", *(f"{name}[{label}]" for label in ("hot", "cold", "mild") for name in ("b", "x0"))]
+    assert fit.status.ok
+    assert list(fit.params) == names
+    np.testing.assert_allclose(list(fit.params.values()), found.estimate, rtol=1e-6)
+    assert fit.value == pytest.approx(found.value, rel=1e-7)
+    np.testing.assert_allclose(fit.curvature, found.jacobian.T @ found.jacobian, rtol=1e-4, atol=1e-4)
+    assert set(rows) == {(8,), (8, 7)}

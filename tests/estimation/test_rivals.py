@@ -7,7 +7,9 @@ import pytest
 
 import daedal as dd
 from daedal import der
-from daedal.estimation import Objective
+from daedal.estimation import Evaluation, Objective
+from daedal.estimation.problem import Coordinate, Coordinates
+from daedal.estimation.search import rivals
 
 x1, x2, u, T1, T2, k, x20 = dd.symbols("x1 x2 u T1 T2 k x20")
 times = np.arange(200) * 0.5
@@ -158,3 +160,14 @@ def test_a_rival_that_is_clearly_lower_becomes_the_best():
     assert there.value == pytest.approx(fit.value, rel=1e-7)
     np.testing.assert_allclose(list(there.params.values()), list(fit.params.values()), rtol=1e-4)
     assert there.status.ok
+
+
+def test_only_exchanges_that_are_looked_at_are_compared(monkeypatch):
+    """Of forty parameters there are 780 pairs."""
+    items = tuple(Coordinate(f"p{i}", f"p{i}", None, 1.0 + i, 0.0, 1e3, "linear", "") for i in range(40))
+    space = Coordinates(items, ({},))
+    best = Evaluation(space.start, -1.0, np.zeros(40), 1e4 * np.eye(40), loglik=1.0)
+    compared = []
+    measure = rivals.measure_distance
+    monkeypatch.setattr(rivals, "measure_distance", lambda *ends: compared.append(ends) or measure(*ends))
+    assert len(rivals.list_looks(best, space, spent=15)) == len(compared) == 5

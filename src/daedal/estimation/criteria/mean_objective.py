@@ -17,6 +17,7 @@ bent residuals in the value, and by scores in the parts.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,7 +35,14 @@ from daedal.estimation.criteria.excess import Excess, compute_excess, limit_exce
 from daedal.estimation.criteria.losses import Loss, measure_robustly
 from daedal.estimation.criteria.realized import Realized
 from daedal.estimation.criteria.simulations import Simulations, make_simulations
-from daedal.estimation.problem import Autoregression, Problem, Weighing, find_contiguous, fit_autoregression
+from daedal.estimation.problem import (
+    Autoregression,
+    Coordinates,
+    Problem,
+    Weighing,
+    find_contiguous,
+    fit_autoregression,
+)
 from daedal.experiments import (
     Accuracies,
     Experiment,
@@ -103,20 +111,20 @@ class MeanObjective:
             return fail_at(point, error.sentence)
         parts = tuple(part for own, _ in scored for part in own)
         if self.loss is not None:
-            return _evaluate_loss(point, parts, self.loss)
+            return _evaluate_loss(point, parts, self.problem.coordinates, self.loss)
         excess = sum(own.value for _, own in scored)
         excess_gradient = np.sum([own.gradient for _, own in scored], axis=0)
         noise = np.zeros((point.size, point.size))
         if self._corrected:
             noise = np.sum([own.curvature for _, own in scored], axis=0)
-        residuals, jacobian = _stack(parts)
+        residuals, jacobian = _stack(parts, self.problem.coordinates)
         excess, excess_gradient = limit_excess(excess, excess_gradient, residuals, jacobian)
         counts = [int(np.isfinite(part.residual).sum()) for part in parts]
         squares = [float(np.nansum(part.residual**2)) for part in parts]
         logarithms = sum(self._logarithm(part) for part in parts)
         value = float(0.5 * residuals @ residuals + logarithms - 0.5 * excess)
         gradient = jacobian.T @ residuals - 0.5 * excess_gradient
-        curvature = jacobian.T @ jacobian
+        curvature = _square(parts, self.problem.coordinates, jacobian)
         for part, count, square in zip(parts, counts, squares, strict=True):
             if not part.rates.any():
                 continue
@@ -282,14 +290,14 @@ class MeanObjective:
         return Realized(self.experiments, self.simulations, self.weighing, evaluation)
 
 
-def _evaluate_loss(point: np.ndarray, parts: tuple[Part, ...], loss: Loss) -> Evaluation:
+def _evaluate_loss(point: np.ndarray, parts: tuple[Part, ...], space: Coordinates, loss: Loss) -> Evaluation:
     """The sum of what residuals cost by a loss; parts have the scores in their place."""
     curvature = np.zeros((point.size, point.size))
     for output in list_outputs(parts):
         own = [part for part in parts if part.series.output == output]
         slopes = np.concatenate([part.slopes[:, np.isfinite(part.residual)] for part in own], axis=1)
         curvature += loss.measure_curvature(np.concatenate([part.residual for part in own])) * (slopes @ slopes.T)
-    residuals, jacobian = _stack(parts)
+    residuals, jacobian = _stack(parts, space)
     bent, rates = loss.square(residuals)
     jacobian = jacobian * rates[:, None]
     value, gradient = 0.5 * float(bent @ bent), jacobian.T @ bent
@@ -299,12 +307,35 @@ def _evaluate_loss(point: np.ndarray, parts: tuple[Part, ...], loss: Loss) -> Ev
     return Evaluation(point, value, gradient, curvature, bent, jacobian, scored)
 
 
-def _stack(parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """All residuals, and their derivatives as predictions move."""
-    scored = [np.isfinite(part.residual) for part in parts]
+def _stack(parts: tuple[Part, ...], space: Coordinates) -> tuple[np.ndarray, np.ndarray]:
+    """All residuals, and their derivatives as predictions move; those by what other experiments have are zero."""
+    scored = [np.flatnonzero(np.isfinite(part.residual)) for part in parts]
     residuals = np.concatenate([part.residual[known] for part, known in zip(parts, scored, strict=True)])
-    slopes = [-part.slopes[:, known].T for part, known in zip(parts, scored, strict=True)]
-    return residuals, np.concatenate(slopes)
+    jacobian = np.zeros((residuals.size, len(space.items)))
+    for part, known, rows in zip(parts, scored, _cut(scored), strict=True):
+        own = space.find_own(part.series.experiment)
+        slopes = part.slopes[np.array(own, dtype=int)[:, None], known]
+        jacobian[rows, own] = np.negative(slopes, out=slopes).T
+    return residuals, jacobian
+
+
+def _square(parts: tuple[Part, ...], space: Coordinates, jacobian: np.ndarray) -> np.ndarray:
+    """JᵀJ, of each experiment by itself where parameters are local."""
+    if all(item.experiment is None for item in space.items):
+        return jacobian.T @ jacobian
+    product = np.zeros((len(space.items),) * 2)
+    scored = [np.flatnonzero(np.isfinite(part.residual)) for part in parts]
+    for part, rows in zip(parts, _cut(scored), strict=True):
+        own = space.find_own(part.series.experiment)
+        slopes = jacobian[rows, own]
+        product[np.ix_(own, own)] += slopes.T @ slopes
+    return product
+
+
+def _cut(scored: list[np.ndarray]) -> list[slice]:
+    """The rows of each part."""
+    ends = np.cumsum([known.size for known in scored]).tolist()
+    return [slice(first, end) for first, end in pairwise([0, *ends])]
 
 
 def _compute_rmse(evaluation: Evaluation, output: str) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar, final
 
 import numpy as np
@@ -39,7 +40,7 @@ class Simulations:
         count = self.predictors[0].realizations
         return None if count is None else (REALIZATIONS, count)
 
-    @property
+    @cached_property
     def steps(self) -> tuple[str, float | None]:
         """Method and steps in words, and their estimated error where they were chosen."""
         return tell_steps(self.predictors)

@@ -93,7 +93,12 @@ class Coordinates:
         """θ of φ, kept inside the bounds, which exp(log(bound)) may miss by rounding."""
         with np.errstate(over="ignore"):  # a step too far, which ends at a bound or in a failure
             theta = np.where(self.logarithmic, np.exp(np.where(self.logarithmic, point, 0.0)), point)
-        return np.clip(theta, [item.lower for item in self.items], [item.upper for item in self.items])
+        return np.clip(theta, *self._limits)
+
+    @cached_property
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of θ."""
+        return np.array([item.lower for item in self.items]), np.array([item.upper for item in self.items])
 
     def internal(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
         """φ of θ."""
@@ -119,28 +124,33 @@ class Coordinates:
     def values(self, point: np.ndarray, experiment: int) -> dict[str, float]:
         """Parameter → number in one experiment: what is fixed there, and what is free."""
         theta = self.natural(point)
-        mine = {
-            c.parameter: float(v) for c, v in zip(self.items, theta, strict=True) if c.experiment in (None, experiment)
-        }
+        mine = {self.items[i].parameter: float(theta[i]) for i in self.find_own(experiment)}
         if self.following:
             formulas = self._formulas[experiment]
             mine |= zip(formulas.expressions, formulas.evaluate(_read(mine, self.free)).tolist(), strict=True)
         return {**self.fixed[experiment], **mine}
 
-    def _select(self, experiment: int) -> np.ndarray:
-        """For each coordinate the position of its parameter, or −1 where it belongs to another experiment."""
-        return np.array(
-            [self.parameters.index(c.parameter) if c.experiment in (None, experiment) else -1 for c in self.items],
-            dtype=int,
-        )
+    def find_own(self, experiment: int) -> list[int]:
+        """The numbers of the coordinates that are shared, or belong to this experiment."""
+        return sorted((*self._numbers.get(None, ()), *self._numbers.get(experiment, ())))
+
+    @cached_property
+    def _numbers(self) -> dict[int | None, list[int]]:
+        """Experiment, or None for all of them → numbers of its coordinates."""
+        numbers: dict[int | None, list[int]] = {}
+        for number, item in enumerate(self.items):
+            numbers.setdefault(item.experiment, []).append(number)
+        return numbers
 
     def convert_slopes(self, slopes: np.ndarray, point: np.ndarray, experiment: int) -> np.ndarray:
         """Slopes by parameter in one experiment as slopes by coordinate, along the first axis."""
-        own, shape = self._select(experiment), (-1, *[1] * (slopes.ndim - 1))
+        own = self.find_own(experiment)
         if self.following and self.following[experiment]:
             slopes = self._follow(slopes, point, experiment)
-        moved = slopes[np.maximum(own, 0)] * self.rates(point).reshape(shape)
-        return np.where((own >= 0).reshape(shape), moved, 0.0)
+        converted = np.zeros((len(self.items), *slopes.shape[1:]))
+        places = [self.parameters.index(self.items[i].parameter) for i in own]
+        converted[own] = slopes[places] * self.rates(point)[own].reshape(-1, *[1] * (slopes.ndim - 1))
+        return converted
 
     def _follow(self, slopes: np.ndarray, point: np.ndarray, experiment: int) -> np.ndarray:
         """Slopes by the free parameters, with those by what follows them in this experiment."""

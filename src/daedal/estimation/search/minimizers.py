@@ -9,12 +9,13 @@ and curvature C, the small problem
 has ½|f + f'p|² = v − v₀ + gᵀp + ½ pᵀC p, the quadratic model of a trust-region Newton method with that curvature, so
 that the same solver, its bounds and its handling of failed steps serve there too; v₀ is a floor below all values.
 
-A small step may be the end, or one of many along a valley. Residuals z tell which: at a minimum nothing of them lies
-in the space of the columns of the Jacobian, so that the share |Qᵀz|² / |z|² must have vanished too, Q being a basis of
-it (Bates and Watts). Where most slopes are zero, as those of one experiment by what another has for its own, residuals
-and Jacobian are turned to a row for each column and one more, which leaves zᵀz, Jᵀz and JᵀJ as they are: the triangular
-factor of (J, z), experiment by experiment and then of these factors (Golub and Plemmons). A search goes on for as long as it gets lower at all, up to a limit that grows with the unknowns;
-from time to time it looks where its last steps have led and goes on in that direction (Hooke and Jeeves).
+A small step may be the end, or one of many along a valley. Residuals z tell which: at a minimum nothing of them lies in
+the space of the columns of the Jacobian, so that the share |Qᵀz|² / |z|² must have vanished too, Q being a basis of it
+(Bates and Watts). Where most slopes are zero, as those of one experiment by what another has for its own, residuals and
+Jacobian are turned to a row for each column and one more, which leaves zᵀz, Jᵀz and JᵀJ as they are: the triangular
+factor of (J, z), experiment by experiment and then of these factors (Golub and Plemmons). A search goes on for as long
+as it gets lower at all, up to a limit that grows with the unknowns; from time to time it looks where its last steps
+have led and goes on in that direction (Hooke and Jeeves).
 
 References: M. A. Branch, T. F. Coleman, Y. Li, SIAM J. Sci. Comput. 21 (1999) 1–23, as in scipy; D. M. Bates, D. G.
 Watts, A relative offset orthogonality convergence criterion for nonlinear least squares, Technometrics 23 (1981)
@@ -226,7 +227,9 @@ def _is_sparse(evaluation: Evaluation) -> bool:
     """Whether most slopes are zero, as those by local parameters of other experiments are."""
     residuals, jacobian = _read_squares(evaluation)
     several = len({part.series.experiment for part in evaluation.parts}) > 1
-    return several and residuals.size > jacobian.shape[1] and np.count_nonzero(jacobian) <= SPARSE * jacobian.size
+    if not several or residuals.size <= jacobian.shape[1]:
+        return False
+    return int(np.count_nonzero(jacobian)) <= SPARSE * jacobian.size
 
 
 def _read_squares(evaluation: Evaluation) -> Squares:
@@ -250,7 +253,7 @@ def _turn(evaluation: Evaluation) -> Squares:
         factor = np.linalg.qr(np.column_stack([rows[:, used[:-1]], own]), mode="r")
         factors.append(np.zeros((len(factor), size + 1)))
         factors[-1][:, used] = factor
-    whole = np.linalg.qr(np.concatenate(factors), mode="r")
+    whole = np.asarray(np.linalg.qr(np.concatenate(factors), mode="r"))
     return whole[:, size], whole[:, :size]
 
 

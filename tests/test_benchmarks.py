@@ -23,7 +23,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
     "laplace": ["by radau5", "value alone in"],
     "likelihood": ["100 regular samples", "three intervals", "4 states, 20 samples", "hold the truth"],
     "nist": ["start 1", "start 2", "0 of them missed"],
-    "nonlinear": ["pendulum", "wind", "oscillator", "bistable", "regulator"],
+    "nonlinear": ["pendulum", "wind", "long", "oscillator", "bistable", "regulator"],
     "order": [
         "Rao–Garnier, held",
         "with the delay known",
@@ -53,6 +53,8 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "SimulationPEM, 200 samples",
         "akzo nobel",
         "stiff kinetics",
+        "evaluate beside",
+        "2 exchangers",
     ],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],

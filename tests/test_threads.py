@@ -1,5 +1,7 @@
 """Work in several threads of one process: nothing crashes, and every bit is as in one thread."""
 
+import os
+import subprocess
 import sys
 import threading
 import traceback
@@ -15,6 +17,7 @@ from daedal.kernels import compiler
 from daedal.simulation.ida.silence import ignore_warnings
 from daedal.simulation.lanes.scenario import Scenario
 from daedal.symbolic import intern_symbol, symbol_table
+from running import ROOT
 
 
 def meet(count, work):
@@ -152,3 +155,44 @@ def test_a_misspelled_argument_fails_at_the_call(verb):
     except TypeError:
         frames = traceback.extract_tb(sys.exc_info()[2])
     assert [frame.filename for frame in frames] == [__file__]
+
+
+FORKED = """
+import os, warnings
+import numpy as np
+import daedal as dd
+from studying import make_data, make_fit, make_model
+
+def work():
+    many = dd.ensemble(make_model(), [0.0, 1.0], realizations=64, rng=1, solver=dd.Lanes("rk4", step=0.1))
+    x, q = dd.symbols("x q")
+    rate = {"rate": dd.der(x) == -q * x}
+    other = dd.Model(name="other", equations=rate, unknowns=[x], parameters={q: 2.0}, initial={x: 1.0})
+    late = dd.simulate(other, [0.0, 1.0], solver=dd.Lanes("rk4", step=0.125))  # compiled by each process
+    found = dd.fit(make_model(), make_data(), free=["k", "a"], criterion=dd.OutputError(), rng=1)
+    return many.mean["y"].tobytes() + late["x"].tobytes() + np.array(list(found.params.values())).tobytes()
+
+make_fit()
+dd.study(make_fit(), dd.Starts(2), rng=1)
+reading, writing = os.pipe()
+warnings.simplefilter("ignore", DeprecationWarning)  # of pools of threads that have ended but are still known
+child = os.fork()
+if not child:
+    os.write(writing, work())
+    os._exit(0)
+os.close(writing)
+with os.fdopen(reading, "rb") as stream:
+    told = stream.read()
+assert os.waitpid(child, 0)[1] == 0
+assert told == work() and told
+print("same")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked")
+def test_a_forked_process_has_the_same_bits():
+    """After use, as pools of processes begin on Linux: code that is compiled, pools of threads, symbols."""
+    tests = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
+    command, environment = [sys.executable, "-c", FORKED], {**os.environ, "PYTHONPATH": tests}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.stdout == "same\n", done.stderr

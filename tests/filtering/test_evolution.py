@@ -129,3 +129,25 @@ def test_formulas_follow_parameters_that_are_formulas():
     found = DualFormulas(made, [q, a * b, 7.0]).at(point)
     assert found.value == pytest.approx([1.0, 0.5, 7.0])
     assert found.slopes == pytest.approx(np.array([[8.0 * 0.5, 4.0 * 0.5, 0.0]]))
+
+
+@pytest.mark.parametrize("tiny", [1e-9, 1e-12, 1e-17, 1e-25, 1e-40])
+def test_a_tiny_share_of_what_follows_an_input_does_not_hide_it(tiny):
+    """z follows u alone, and its rate moves x in a unit far from its own: z was zero from 1e-12 on."""
+    x, z, u, w = dd.symbols("x z u w")
+    model = dd.Model(
+        name="share",
+        equations={"lag": dd.der(x) + tiny * dd.der(z) == u - x + w, "follow": z == u},
+        unknowns=[x, z],
+        inputs=[u],
+        outputs={"x": x, "z": z},
+        disturbances={w: dd.WhiteNoise(intensity=0.01)},
+        measurement_noise={"x": 0.01, "z": 0.01},
+        initial={x: 0.0},
+    )
+    times = np.linspace(0.0, 4.0, 41)
+    data = dd.Dataset(times, inputs={"u": np.sin(times)}, outputs={"x": 0.5 * times}, intersample="foh")
+    states = dd.estimate_states(model, data)
+    np.testing.assert_allclose(states["z"], np.sin(times), rtol=1e-9, atol=1e-12)
+    through = dd.transfer_function(model, output="z").response(0.7j)
+    assert through == pytest.approx(1.0, rel=1e-9)

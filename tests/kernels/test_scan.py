@@ -8,7 +8,7 @@ import pytest
 from pendulum_step import pendulum
 
 from daedal.errors import DaedalError, ExpressionError, SimulationError
-from daedal.kernels import compile_map, compile_scan
+from daedal.kernels import compile_map, compile_scan, scan
 
 STEPS = 30
 
@@ -185,3 +185,25 @@ def test_code_for_a_few_lanes_is_narrow_and_has_the_same_bits(functions, lanes):
         results.append(arguments)
     for place in (0, 5):
         np.testing.assert_array_equal(results[0][place], results[1][place])
+
+
+def test_what_is_too_large_to_compile_counts_each_function_once(monkeypatch):
+    """A function that is called a hundred times is written once; all its calls are told as operations."""
+    x, none = ca.SX.sym("x"), ca.SX(0, 1)
+    value = x
+    for _ in range(200):
+        value = ca.sin(value) + x
+    inner = ca.Function("inner", [x], [value], {"never_inline": True})
+    called, flat = x, x
+    for _ in range(100):
+        called, flat = inner(called), ca.sin(flat) + 1
+    asked = []
+    monkeypatch.setattr(scan, "ROOMY", 0)
+    monkeypatch.setattr(scan.memory, "check_memory", lambda needed, subject, _: asked.append((needed, subject)))
+    compile_map(ca.Function("often", [x], [called]))
+    compile_scan(ca.Function("step", [x, none, none, none], [called]))
+    compile_map(ca.Function("flat", [x], [flat]))
+    (often, told), (step, _), (other, _) = asked
+    assert told == "Compiling a step of 4e+04 operations"
+    assert often == step
+    assert other < often < 5 * other

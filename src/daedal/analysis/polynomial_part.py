@@ -7,13 +7,17 @@ the system (Gerdin et al. 2006, (A.7) and (B.13)). Whether D_j vanishes is decid
 
     |h Q₂ Nʲ P₂ j| ≤ ‖h‖ ‖Q₂ Nʲ P₂‖ ‖j‖,
 
-so that neither the units of variables, equations and time nor the size of the noise play a role.
+so that neither the units of variables, equations and time nor the size of the noise play a role. Of h and j only what
+the other can reach counts: an equation that h does not see may have much larger units. A variable hears of the equation
+that it is matched with, and of those of the variables in that one.
 """
 
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, maximum_bipartite_matching
 
 from daedal.linear import StandardForm
 
@@ -50,7 +54,7 @@ def find_polynomial_part(J: np.ndarray, H: np.ndarray, form: StandardForm) -> Po
     """
     rows, columns = form.units
     left, right = form.Q[:, form.evolving :], form.P[form.evolving :]
-    around = np.linalg.norm(H * columns, axis=1)[:, None] * np.linalg.norm(rows[:, None] * J, axis=0)
+    around = _measure(H * columns, rows[:, None] * J, form.filled)
     coefficients, sizes = [], []
     for _ in range(form.index):
         inner = left @ right
@@ -60,3 +64,23 @@ def find_polynomial_part(J: np.ndarray, H: np.ndarray, form: StandardForm) -> Po
         right = form.N @ right
     shape = (form.index, len(H), J.shape[1])
     return PolynomialPart(np.array(coefficients).reshape(shape), np.array(sizes).reshape(shape))
+
+
+def _measure(H: np.ndarray, J: np.ndarray, filled: np.ndarray) -> np.ndarray:
+    """‖h‖ ‖j‖ of each output and source, of the variables and equations by which the source reaches the output."""
+    matched = maximum_bipartite_matching(csr_array(filled), perm_type="row")  # the equation of each variable
+    heard = csr_array(filled[matched])  # variable → variables in its equation
+    seen = _follow(H != 0.0, heard)  # (output, variable): those whose equations matter
+    moved = _follow((J[matched] != 0.0).T, heard.T.tocsr())  # (source, variable): those that it moves
+    outputs, sources = H**2 @ moved.T, seen @ J[matched] ** 2
+    return np.sqrt(outputs * sources)
+
+
+def _follow(begin: np.ndarray, graph: csr_array) -> np.ndarray:
+    """What can be reached from each set of nodes, itself included."""
+    reached = np.zeros_like(begin)
+    for row, first in zip(reached, begin, strict=True):
+        for node in np.flatnonzero(first):
+            if not row[node]:
+                row[breadth_first_order(graph, node, return_predecessors=False)] = True
+    return reached

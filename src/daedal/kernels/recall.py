@@ -21,6 +21,7 @@ from daedal.errors import ExpressionError, SimulationError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_disjoint, check_rows, divide_loop
 from daedal.kernels.loops import Sums
+from daedal.kernels.scan import check_room
 from daedal.kernels.tape import Tape, read_tape
 from daedal.kernels.target import find_host
 
@@ -112,6 +113,7 @@ def compile_recall(
     array([ 2.,  3.,  5.,  8., 13., 21., 34.])
     """
     tape, seen, weights = read_tape(step), read_tape(observe), read_tape(weigh)
+    check_room(tape, seen)
     for called in (tape, seen):
         if len(called.input_sizes) != len(ARGUMENTS) or len(called.outputs) != 1:
             raise ExpressionError(

@@ -11,7 +11,7 @@ the interpreter lock, so threads may work on different blocks of lanes of the sa
         state ← x
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 import casadi as ca
@@ -21,14 +21,14 @@ from daedal import memory
 from daedal.errors import ExpressionError
 from daedal.kernels import compiler, loops
 from daedal.kernels.arguments import Array, check_array, check_block, check_disjoint, check_emit, check_rows
-from daedal.kernels.tape import Tape, read_tape
+from daedal.kernels.tape import Instruction, Tape, read_tape
 from daedal.kernels.target import find_host
 
 QUICK = frozenset({"add", "sub", "mul", "neg", "fabs", "sign", "copysign", "fmin", "fmax", "input", "constant"})
 SLOW_SHARE = 0.02  # of divisions, roots and functions: from here on two registers per value were faster
 NARROWEST = 2  # lanes of a vector: one alone is no faster
-BYTES = 1000.0  # that compiling takes for an operation, about
-ROOMY = 100_000  # operations for which there is room on every machine
+BYTES = 4000.0  # that compiling takes for an operation that is written out, about
+ROOMY = 20_000  # written operations for which there is room on every machine
 TAIL_STEPS = 4096  # steps of the padded copy made at once
 NAMES = ("state", "parameters", "shared", "lane")
 
@@ -188,6 +188,7 @@ def compile_map(function: ca.Function, *, width: int | None = None) -> MapKernel
     array([[ 5., 13.]])
     """
     tape = read_tape(function)
+    check_room(tape)
     return MapKernel(tape, width or choose_width(tape))
 
 
@@ -218,7 +219,7 @@ def compile_scan(
     tape = read_tape(step)
     seen = read_tape(observe) if observe is not None else None
     _check_step(tape, seen)
-    check_room(tape)
+    check_room(*(one for one in (tape, seen) if one), *(turn.function for turn in (detours.turns if detours else ())))
     width = width or choose_width(tape, lanes)
     text = loops.write_scan(tape, seen, width, find_host().fused, detours)
     code = compiler.load(text, quick)
@@ -234,11 +235,24 @@ def compile_scan(
 
 
 def check_room(*tapes: Tape) -> None:
-    """Refuse what is too large to compile, before it is begun."""
-    operations = sum(tape.count_operations().total() for tape in tapes)
-    if operations > ROOMY:
+    """Refuse what is too large to compile, before it is begun; functions are written once however often they run."""
+    written = sum(len(tape.instructions) for tape in _list_tapes(tapes))
+    if written > ROOMY:
+        operations = sum(tape.count_operations().total() for tape in tapes)
         remedy = "Divide the model, free fewer parameters, or simulate with solver=IDA(), which compiles nothing."
-        memory.check_memory(BYTES * operations, f"Compiling a step of {operations:.2g} operations", remedy)
+        memory.check_memory(BYTES * written, f"Compiling a step of {operations:.2g} operations", remedy)
+
+
+def _list_tapes(tapes: Iterable[Tape]) -> list[Tape]:
+    """They and all that they call; those that do the same are one function."""
+    found: dict[tuple[Instruction, ...], Tape] = {}
+    waiting = list(tapes)
+    while waiting:
+        tape = waiting.pop()
+        if tape.instructions not in found:
+            found[tape.instructions] = tape
+            waiting += tape.called
+    return list(found.values())
 
 
 def _check_step(step: Tape, observe: Tape | None) -> None:

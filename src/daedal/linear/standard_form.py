@@ -31,6 +31,7 @@ from scipy.linalg import lapack
 from daedal.linear.units import equilibrate, find_natural_units
 
 RANK = 1e-11  # singular value, relative to the largest of a balanced matrix, that counts as zero
+ROUNDING = 4.0 * np.finfo(float).eps  # of an entry of P and Q for each equation, beside others in natural units
 CLEARLY = 100.0  # times that, which needs no closer look
 
 
@@ -47,7 +48,8 @@ class SingularPencilError(ValueError):
 class StandardForm:
     """A (evolving, evolving), N (rest, rest), P and Q; `evolving` of the rows of Q⁻¹z are states.
 
-    `units` are those in which the entries of E and F are near one: factors of the rows and of the columns.
+    `units` are those in which the entries of E and F are near one: factors of the rows and of the columns. `filled`
+    tells the entries of which one is not zero.
     """
 
     A: np.ndarray
@@ -56,6 +58,7 @@ class StandardForm:
     Q: np.ndarray
     index: int
     units: tuple[np.ndarray, np.ndarray]
+    filled: np.ndarray
 
     @property
     def evolving(self) -> int:
@@ -100,7 +103,10 @@ def reduce_to_standard_form(E: np.ndarray, F: np.ndarray) -> StandardForm:
     # The evolving part first, and time as it was before it was stretched.
     P = np.vstack([rate * upper, np.linalg.solve(f3, left[:k] - (e2 + e3 @ R) @ upper)])
     Q = np.hstack([right[:, k:] + right[:, :k] @ R, right[:, :k]])
-    return StandardForm(rate * A, N / rate, P * rows, columns[:, None] * Q, deflated.index, units[:2])
+    P, Q = _round_to_zero(P, axis=1), _round_to_zero(Q, axis=0)
+    return StandardForm(
+        rate * A, N / rate, P * rows, columns[:, None] * Q, deflated.index, units[:2], (E != 0.0) | (F != 0.0)
+    )
 
 
 def differentiate_standard_form(form: StandardForm, dE: np.ndarray, dF: np.ndarray) -> StandardMotion:
@@ -115,6 +121,13 @@ def differentiate_standard_form(form: StandardForm, dE: np.ndarray, dF: np.ndarr
     Y[n:, :n] = _sum_finite(N, e[n:, :n] @ A - f[n:, :n], A, form.index)
     X[n:, :n] = -e[n:, :n] - N @ Y[n:, :n]
     return StandardMotion(f[:n, :n] - e[:n, :n] @ A, e[n:, n:] - f[n:, n:] @ N, X @ form.P, form.Q @ Y)
+
+
+def _round_to_zero(matrix: np.ndarray, axis: int) -> np.ndarray:
+    """Without what is nothing but rounding beside the rest of its row (axis 1) or column (0): in units of the user it
+    may be large, where an equation that another does not see has much larger units."""
+    size = np.abs(matrix).max(axis=axis, keepdims=True, initial=0.0)
+    return np.where(np.abs(matrix) <= ROUNDING * len(matrix) * size, 0.0, matrix)
 
 
 def _sum_finite(left: np.ndarray, middle: np.ndarray, right: np.ndarray, terms: int) -> np.ndarray:

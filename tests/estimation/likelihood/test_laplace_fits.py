@@ -231,3 +231,42 @@ def test_what_cannot_work_is_said_before_the_work(name):
     with pytest.raises(dd.DaedalError, match=words) as caught:
         dd.fit(model, DATA, free=["d"], criterion=LAPLACE)
     assert caught.value.remedy
+
+
+th, om = dd.symbols("th om")
+BEND = np.arcsin(np.sin(th) / 2)
+TURN = np.cos(th) / (2 * np.cos(BEND))
+SLIDE = -np.sin(th) - 2 * np.sin(BEND) * TURN
+BENT = -np.sin(th) / (2 * np.cos(BEND)) + np.cos(th) * np.sin(BEND) * TURN / (2 * np.cos(BEND) ** 2)
+SLID = -np.cos(th) - 2 * np.cos(BEND) * TURN**2 - 2 * np.sin(BEND) * BENT
+INERTIA = 1.0 + 0.1 * TURN**2 + SLIDE**2
+CRANK = dd.Model(  # a crank of one, a rod of two, a slider with dry friction, of which only the place is seen
+    name="crank",
+    equations={
+        "turn": der(th) == om,
+        "torque": INERTIA * der(om)
+        == 1.0 - d * om + w - 0.5 * np.tanh(SLIDE * om / 0.1) * SLIDE - om**2 * (0.1 * TURN * BENT + SLIDE * SLID),
+    },
+    unknowns=[th, om],
+    outputs={"place": np.cos(th) + 2 * np.cos(BEND)},
+    parameters={d: dd.Parameter(0.4, lower=0.04, upper=4.0, scale="log")},
+    disturbances={w: dd.FilteredNoise.low_pass(std=0.5, time_constant=0.5)},
+    measurement_noise={"place": 0.01},
+    initial={th: 0.3, om: 2.0},
+)
+
+
+def test_a_crank_that_passes_its_dead_centres():
+    """Where the slider does not tell the angle: its filter promises ninety times the information that log L has, and
+    paths that begin at one of other parameters lead over the wrong side."""
+    times = np.arange(1, 41) * 0.1
+    data = dd.simulate(CRANK, times, t0=0.0, realizations=1, measurement_noise=True, rng=1).to_dataset()
+    fit = dd.fit(CRANK, data, free=["d"], criterion=LAPLACE)
+    best, error = fit["d"].value, fit["d"].std_error
+
+    def evaluate(value):
+        return dd.evaluate(CRANK, data, free=["d"], values={"d": value}, criterion=LAPLACE).loglik
+
+    fallen = [fit.loglik - evaluate(best * np.exp(side * error / best)) for side in (1.0, -1.0)]
+    assert np.mean(fallen) == pytest.approx(0.5, abs=0.1)
+    assert evaluate(1.5 * best) > fit.loglik - 0.5 * (np.log(1.5) * best / error) ** 2 - 3.0

@@ -10,7 +10,7 @@ import catalogue
 import daedal as dd
 from daedal import der
 from daedal.errors import SimulationError
-from daedal.simulation.ida import integration, stepping
+from daedal.simulation.ida import integration, stepping, threads
 from daedal.simulation.ida import solver as ida
 
 x, y, p, q, phi, w, s = dd.symbols("x y p q phi w s")
@@ -172,3 +172,30 @@ def test_what_is_not_in_the_error_norm_does_not_loosen_it():
     meter = dd.Model(name="meter", equations={"power": der(x) == power}, unknowns=[x], initial={x: 0.0})
     trajectory = dd.simulate(meter, [0.0, end], solver=dd.IDA(3e-10, 3e-12))
     assert trajectory["x"][-1] == pytest.approx(100 * end + 100 / frequency * (1 - np.cos(frequency * end)), rel=1e-6)
+
+
+@pytest.mark.parametrize(("bobs", "alone"), [(2, False), (15, True)])
+def test_a_sparse_factorisation_has_no_other_threads(monkeypatch, bobs, alone):
+    """While SUNDIALS steps, OpenMP would start one thread where the system is large, and all its own elsewhere."""
+    seen = set()
+    fill = stepping.Forcing.make_segment
+
+    def look(forcing, *span):
+        segment = fill(forcing, *span)
+        write = segment.write_values
+
+        def write_values(*arguments):
+            seen.update(one["num_threads"] for one in openmp.info())
+            write(*arguments)
+
+        monkeypatch.setattr(segment, "write_values", write_values)
+        return segment
+
+    openmp = threads._load_controller()
+    with openmp.limit(limits=2):
+        monkeypatch.setattr(stepping.Forcing, "make_segment", look)
+        model = catalogue.chain(bobs).model()
+        assert (len(dd.build(model).states) > stepping.DENSE / 2) == alone
+        dd.simulate(model, [0.0, 0.01], solver=dd.IDA())
+    assert (1 in seen) == alone
+    assert 2 in seen  # where it begins, which factorises nothing

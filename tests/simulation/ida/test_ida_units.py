@@ -13,9 +13,10 @@ UNITS = [1e-15, 1e-9, 1e-3, 1e6, 1e15]
 POWERS = [2.0**-49, 2.0**-30, 2.0**30, 2.0**49]
 x, v, y, u, w, F = dd.symbols("x v y u w F")
 a, b, c = dd.symbols("a b c")
+IDA = dd.IDA()
 
 
-def van_der_pol(size, second):
+def van_der_pol(size, second, solver=IDA):
     """Stiff oscillations, (x in sizes) at times in seconds."""
     damping = 100.0 * (1 - (x / size) ** 2) * v / second
     model = dd.Model(
@@ -24,10 +25,10 @@ def van_der_pol(size, second):
         unknowns=[x, v],
         initial={x: 2 * size, v: 0.0},
     )
-    return dd.simulate(model, np.array([0.0, 50.0, 100.0, 200.0]) * second, solver=dd.IDA())["x"] / size
+    return dd.simulate(model, np.array([0.0, 50.0, 100.0, 200.0]) * second, solver=solver)["x"] / size
 
 
-def robertson(size, second):
+def robertson(size, second, solver=IDA):
     A, B, C = a / size, b / size, c / size
     rates = {
         "a": der(a) / size * second == -0.04 * A + 1e4 * B * C,
@@ -35,11 +36,11 @@ def robertson(size, second):
         "sum": a + b + c == size,
     }
     model = dd.Model(name="robertson", equations=rates, unknowns=[a, b, c], initial={a: size, b: 0.0})
-    trajectory = dd.simulate(model, np.array([0.0, 0.4, 40.0, 4000.0, 4e5]) * second, solver=dd.IDA())
+    trajectory = dd.simulate(model, np.array([0.0, 0.4, 40.0, 4000.0, 4e5]) * second, solver=solver)
     return np.array([trajectory[name][1:] / size for name in "abc"])
 
 
-def pendulum(size, second):
+def pendulum(size, second, solver=IDA):
     """Index 3, its mass in units of 1/size."""
     mass = 1.0 / size
     equations = {
@@ -52,7 +53,7 @@ def pendulum(size, second):
     model = dd.Model(
         name="pendulum", equations=equations, unknowns=[x, y, u, w, F], initial={x: size, u: 0.0}, guess={y: 0.0}
     )
-    trajectory = dd.simulate(model, np.linspace(0.0, 5.0, 6) * second, solver=dd.IDA())
+    trajectory = dd.simulate(model, np.linspace(0.0, 5.0, 6) * second, solver=solver)
     return np.array([trajectory["x"], trajectory["y"]]) / size
 
 
@@ -65,6 +66,33 @@ def test_the_same_digits_in_every_unit(simulate, size, second):
     plain = simulate(1.0, 1.0)
     allowed = 3e-6 * np.abs(plain).max(axis=-1, keepdims=True)  # what errors of the steps grow to in these models
     assert np.all(np.abs(simulate(size, second) - plain) <= allowed)
+
+
+def charge(size, second, solver=IDA):
+    """A picofarad through a gigaohm: 1 ms."""
+    i = dd.symbol("i")
+    R, C = 1e9 * second, 1e-12
+    equations = {"C": C * der(v) == i, "R": size - v == R * i}
+    model = dd.Model(name="rc", equations=equations, unknowns=[v, i], initial={v: 0.0})
+    trajectory = dd.simulate(model, np.linspace(0.0, 5e-3, 6) * second, solver=solver)
+    return np.array([trajectory["v"], R * trajectory["i"]]) / size
+
+
+@pytest.mark.parametrize("simulate", [*MODELS, charge])
+@pytest.mark.parametrize(("solver", "digits"), [(None, 7), (dd.Lanes(), 8)], ids=["chosen", "lanes"])
+@pytest.mark.parametrize(("size", "second"), [(1e-9, 1.0), (1e15, 1e-12), (1e-15, 1e15)])
+def test_the_same_digits_by_what_is_chosen_and_by_lanes(simulate, solver, digits, size, second):
+    """Lanes differ by their rounding and by steps that are chosen anew; IDA, which is chosen, by its errors."""
+    plain = simulate(1.0, 1.0, solver)
+    allowed = 10.0**-digits * np.abs(plain).max(axis=-1, keepdims=True)
+    assert np.all(np.abs(simulate(size, second, solver) - plain) <= allowed)
+
+
+def test_charging_by_all_solvers_is_the_closed_form():
+    times = np.arange(6.0)
+    for solver, allowed in ((None, 1e-8), (IDA, 1e-7), (dd.Lanes(), 1e-6)):
+        truth = np.array([1.0 - np.exp(-times), np.exp(-times)])
+        np.testing.assert_allclose(charge(1e-9, 1e-6, solver), truth, rtol=0, atol=allowed)
 
 
 @pytest.mark.parametrize("simulate", MODELS)

@@ -52,7 +52,8 @@ JUDGE_IT = "; nothing has judged it: method='auto' does"
 FEW = 3  # different steps that are told
 LANES = 200  # paths whose mean and scatter are what a simulation says
 APART = 0.5  # standard errors to either side, at which gradients are compared
-FLATTEST, STEEPEST = 0.1, 4.0  # curvature by information, beyond which a path has jumped, or there is no maximum
+FLATTEST, STEEPEST = 1e-3, 4.0  # curvature by information, beyond which a path has jumped, or there is no maximum
+ASTRAY = 2.0  # times 𝒥 of the best path, beyond which one that began there is not the only one to try
 
 
 def make_laplace_objective(problem: Problem, condition: InitialCondition) -> "LaplaceObjective":
@@ -81,6 +82,7 @@ class _Memory:
 
     value: float = np.inf
     normals: dict[int, Normals] = field(default_factory=dict)
+    heights: dict[int, float] = field(default_factory=dict)  # 𝒥 of these
     divided: set[int] = field(default_factory=set)
 
 
@@ -177,13 +179,14 @@ class LaplaceObjective:
             number: regrid(normals, self.lined[number].experiment.grid, settled[number].experiment.grid)
             for number, normals in self.memory.normals.items()
         }
-        return replace(self, lined=settled, memory=_Memory(normals=known, divided=self.memory.divided))
+        return replace(self, lined=settled, memory=replace(self.memory, value=np.inf, normals=known))
 
     def __call__(self, point: np.ndarray) -> Evaluation:
         size, space = point.size, self.problem.coordinates
         value, gradient, curvature = 0.0, np.zeros(size), np.zeros((size, size))
         parts: list[Part] = []
         found: dict[int, Normals] = {}
+        heights: dict[int, float] = {}
         try:
             with refuse_singular():
                 for number in range(len(self.lined)):
@@ -194,13 +197,13 @@ class LaplaceObjective:
                     gradient += own @ laplace.gradient
                     curvature += own @ information.matrix @ own.T
                     parts += self._parts(number, information, own)
-                    found[number] = laplace.path.normals
+                    found[number], heights[number] = laplace.path.normals, laplace.path.value
         except RefusalError as error:
             return fail_at(point, error.sentence)
         if not (np.isfinite(value) and np.isfinite(gradient).all() and np.isfinite(curvature).all()):
             return fail_at(point, "The likelihood or its gradient is not finite there.")
         if value < self.memory.value:
-            self.memory.value, self.memory.normals = value, found
+            self.memory.value, self.memory.normals, self.memory.heights = value, found, heights
         return Evaluation(point, value, gradient, curvature, parts=tuple(parts), loglik=-value)
 
     def conclude(self, evaluation: Evaluation) -> Evaluation:
@@ -221,18 +224,26 @@ class LaplaceObjective:
         return gradient
 
     def find(self, point: np.ndarray, number: int) -> Laplace:
-        """The most probable path of one experiment: from the best before, or else from all starts."""
+        """The most probable path of one experiment: from the best before, or else from all starts.
+
+        Where a path that began at the best one explains the data far worse, it may have gone astray on the way.
+        """
         space = self.problem.coordinates
         values = space.values(point, number)
         at = Point(self.problem.system.model, values, space.parameters)
         discrete = self.lined[number].experiment.at(at)
-        known = self.memory.normals.get(number)
+        known, ends = self.memory.normals.get(number), []
         if known is not None:
-            try:
-                return Laplace(find_path(discrete, known))
-            except EstimationError:
-                pass  # from the beginning, then
-        ends = find_paths(discrete)
+            with suppress(EstimationError):  # from the beginning, then
+                ends.append(find_path(discrete, known))
+                expected = 0.5 * discrete.experiment.measurements.count
+                if ends[0].path.value <= ASTRAY * max(self.memory.heights.get(number, np.inf), expected):
+                    return Laplace(ends[0])
+        try:
+            ends = sorted([*ends, *find_paths(discrete)], key=lambda end: end.path.value)
+        except EstimationError:
+            if not ends:
+                raise
         if not are_same(ends):
             self.memory.divided.add(number)
         return Laplace(ends[0])

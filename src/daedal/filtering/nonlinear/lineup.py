@@ -209,8 +209,8 @@ def settle_steps(lined: LinedUp, values: Mapping[str, float], known: Normals | N
         fine = _evaluate(finer, values, start)
         if coarse is not None and fine is not None and abs(coarse.value - fine.value) <= CLOSE_ENOUGH:
             return lined
-        if coarse is None and fine is None and _is_simulated(finer, values):
-            break  # what hides the path, as kinks of an output do, is not the length of the steps
+        if coarse is None and fine is None and _has_kinks(finer) and _is_simulated(finer, values):
+            break  # what hides the path is not the length of the steps
         lined, coarse = finer, fine
     if coarse is None:
         raise EstimationError(
@@ -234,6 +234,12 @@ def _evaluate(lined: LinedUp, values: Mapping[str, float], known: Normals | None
         return Laplace(find_paths(discrete)[0])
     except EstimationError:
         return None
+
+
+def _has_kinks(lined: LinedUp) -> bool:
+    """Whether formulas were left with the kinks that they have."""
+    switching = lined.experiment.system.reduction.switching
+    return switching is not None and bool(switching.bent)
 
 
 def _is_simulated(lined: LinedUp, values: Mapping[str, float]) -> bool:

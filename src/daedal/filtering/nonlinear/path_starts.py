@@ -23,7 +23,9 @@ from daedal.kernels import Keep, Matrices, State, pack, run_filter, run_smoother
 TRIED = 4  # random paths
 CURVED = 0.5  # share of what they do that derivatives at rest do not tell
 POINTS = 6  # of a quadrature over a cell
-SAME = 1e-3  # difference of 𝒥 of two ends that are the same
+UNKNOWN = 1.0, np.inf  # of what cannot be simulated nothing is known but that it goes far
+SAME = 1e-3  # difference of 𝒥 of two ends that are the same,
+IMPROBABLE = 10.0  # and of one that explains the data so much worse that it has no share in their likelihood
 
 
 def find_paths(discrete: DiscreteModel) -> list[Linearized]:
@@ -71,9 +73,10 @@ def _evaluate(place: np.ndarray) -> np.ndarray:
 
 
 def are_same(ends: Sequence[Linearized]) -> bool:
-    """Whether all of them are one path, or mirrored ones."""
-    values = [end.path.value for end in ends]
-    return max(values) - min(values) <= SAME
+    """Whether all of them are one path, or mirrored ones, but for those that are too improbable to count."""
+    values = np.array([end.path.value for end in ends])
+    values = values[values - values.min() <= IMPROBABLE]
+    return bool(np.ptp(values) <= SAME)
 
 
 def is_curved(discrete: DiscreteModel) -> bool:
@@ -85,17 +88,18 @@ def is_curved(discrete: DiscreteModel) -> bool:
 def compare_with_rest(discrete: DiscreteModel) -> tuple[float, float]:
     """Of the squares of what disturbances do to the outputs: what derivatives at rest say, and what they leave.
 
-    The first is zero where disturbances act through their squares alone; the second is large where rest is unstable.
+    The first is zero where disturbances act through their squares alone; the second is large where rest is unstable,
+    or cannot be simulated.
     """
     path = simulate_path(discrete, rest(discrete))
     if path is None:
-        return 0.0, np.inf
+        return UNKNOWN
     linear, (told, left_over, all_of_it) = Linearized(path), np.zeros(3)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # far from rest nothing bounds them
         for start in draw_paths(discrete):
             other = simulate_path(discrete, start)
             if other is None:
-                return 0.0, np.inf
+                return UNKNOWN
             scale = discrete.experiment.measurements
             first = np.einsum("kon,kn->ko", path.slopes, linear.move(start))
             whole = scale.compute_residuals(path.outputs) - scale.compute_residuals(other.outputs)
@@ -104,7 +108,7 @@ def compare_with_rest(discrete: DiscreteModel) -> tuple[float, float]:
             left_over += float(np.sum(left**2 / discrete.variances.value))
             all_of_it += float(np.sum(whole**2 / discrete.variances.value))
     if not np.isfinite([told, left_over, all_of_it]).all():
-        return 1.0, np.inf
+        return UNKNOWN
     return (told / all_of_it, left_over / all_of_it) if all_of_it > 0.0 else (1.0, 0.0)
 
 

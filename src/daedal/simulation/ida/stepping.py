@@ -8,6 +8,7 @@ Reference: A. C. Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005) 363–396.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +25,7 @@ from daedal.simulation.ida.stop import Stop
 from daedal.symbolic import BufferedFunction
 from daedal.systems import System, find_groups, measure_sizes, round_to_power
 
-DENSE = 250  # unknowns up to which a dense factorisation is faster
+DENSE = 100  # unknowns up to which a dense factorisation is faster
 UNWEIGHTED = 1e10  # absolute tolerance, in units of its size, of what stays out of the error norm
 STEPS = 100  # after which the solver reports how far it is
 TOO_MANY_STEPS = -1  # how it says so
@@ -132,7 +133,8 @@ class Stepper:
         before, stalled, known = self.time, 0, x.size + top.size
         passed, crawling = before, 0
         while True:
-            result = self._solver.step(time - self.origin, method="normal", tstop=stop - self.origin)
+            with self._alone():
+                result = self._solver.step(time - self.origin, method="normal", tstop=stop - self.origin)
             values, rates = result.y * self.units, result.yp * self.units
             if not result.success:
                 self._solve_unweighted(self.origin + float(result.t), values)
@@ -382,6 +384,13 @@ class Stepper:
         reason = "the steps became too short" if status == TOO_MANY_STEPS else message
         stop = Stop(self.system, point, rates, last, self.forcing.start, reason)
         self.stopped, self.remedy = stop.explain()
+
+    def _alone(self) -> AbstractContextManager[None]:
+        if not self._is_sparse:
+            return nullcontext()
+        from daedal.simulation.ida.threads import factorise_alone  # large systems are few
+
+        return factorise_alone()
 
     @property
     def _is_sparse(self) -> bool:

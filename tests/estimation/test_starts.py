@@ -233,13 +233,13 @@ def test_a_sign_that_has_changed_is_told_where_it_makes_another_model(kettle):
 
 
 def test_which_zeros_divide_a_model():
-    """A mass, what is divided by and what is under a logarithm; a gain, a damping and a level do not."""
+    """A mass, what is divided by and under a logarithm; a gain, a level, and what is added to one do not."""
     equations = {
         "motion": m * der(der(x)) == -k * x - b * der(x) * x + c * u,
-        "lag": der(z) == (u - z) / T + np.log(s * s) + y0,
+        "lag": (1 + w * u**2) * der(z) == (u - z) / T + np.log(s * s) + y0,
     }
-    names = [str(one) for one in (m, k, b, c, T, s, y0)]
-    parameters = dict.fromkeys((m, k, b, c, T, s, y0), 1.0)
+    names = [str(one) for one in (m, k, b, c, T, s, y0, w)]
+    parameters = dict.fromkeys((m, k, b, c, T, s, y0, w), 1.0)
     model = dd.Model(
         name="m", equations=equations, unknowns=[x, z], inputs=[u], outputs={"y": x + z}, parameters=parameters,
         initial={x: 0.0, der(x): 0.0, z: 0.0},

@@ -1,8 +1,10 @@
 """What a project says is what `fit` is given, whatever the files are."""
 
 import gzip
+import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pandas
 import pytest
@@ -203,11 +205,20 @@ def test_a_file_that_needs_another_package_says_which(tmp_path, monkeypatch):
     assert "pip install pyarrow" in caught.value.remedy
 
 
+@pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("ending", [".mat", ".nc", ".parquet"])
-def test_damaged_files_are_told_by_name(ending, tmp_path):
+def test_damaged_files_are_told_by_name(ending, frozen, tmp_path, monkeypatch):
+    """By a process of their own, and by this one in a program that has no Python beside it."""
+    monkeypatch.setattr(sys, "frozen", frozen, raising=False)
     (tmp_path / f"run1{ending}").write_bytes(b"\x00\x01 nothing of the kind" * 100)
     with pytest.raises(dd.DaedalError, match=rf"line 8: file 'run1{ending}'"):
         read(tmp_path, ('"run1.csv"', f'"run1{ending}"'))
+
+
+def test_true_and_false_of_a_mat_file_are_a_column(tmp_path):
+    with h5py.File(tmp_path / "run.mat", "w", userblock_size=512) as file:
+        file["y"], file["valve"] = np.arange(3.0)[None], np.array([[True, False, True]])
+    assert read_frame(tmp_path / "run.mat")["valve"].tolist() == [True, False, True]
 
 
 DAMAGES = {

@@ -50,7 +50,8 @@ def read_frame(path: Path) -> "pandas.DataFrame":
     available = find_available()
     try:
         return read_apart(path.resolve(), LARGEST_MEMORY if available is None else available)
-    except LackingError:  # all others come with daedal
+    except LackingError as error:  # all others come with daedal
+        refuse_shortage(error, f"Reading file '{path.name}'")
         raise DataError(
             f"file '{path.name}' needs a package that reads Parquet, which is not installed.",
             "Write pip install pyarrow, or save the data as CSV.",
@@ -59,6 +60,7 @@ def read_frame(path: Path) -> "pandas.DataFrame":
         refuse_shortage(error, f"Reading file '{path.name}'")
         raise
     except (UnreadableError, OSError) as error:
+        refuse_shortage(error, f"Reading file '{path.name}'")
         raise DataError(
             f"file '{path.name}' cannot be read: {tell_reason(error)}.", "Save it again, or as CSV."
         ) from None

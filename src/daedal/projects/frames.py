@@ -26,18 +26,17 @@ SECONDS = 60  # of processor time, and as many more as the file has blocks of th
 BLOCK = 2**24
 PATIENCE = 6  # times as much by the clock on the wall, for machines that are busy
 ROOM = 2**33  # bytes of memory that packages reserve, whether or not they use it
+NUMBERS = "biufc"  # kinds of them: whole ones, true and false among them, real and complex ones
 ENDINGS = (".parquet", ".mat", ".nc")
-REASONS = {
-    getattr(signal, "SIGXCPU", None): "what reads it does not come to an end",
-    getattr(signal, "SIGSEGV", None): "what reads it crashes",
-}
+ENDLESS = "what reads it does not come to an end"
+REASONS = {getattr(signal, "SIGXCPU", None): ENDLESS, signal.SIGSEGV: "what reads it crashes"}  # Windows knows one
 
 
 class UnreadableError(Exception):
     """What the file is not, or why it cannot be read."""
 
 
-class LackingError(Exception):
+class LackingError(ImportError):
     """A package that is not installed."""
 
 
@@ -47,12 +46,12 @@ def read_apart(path: Path, available: float) -> "pandas.DataFrame":
         return read(path)
     processor = SECONDS + path.stat().st_size // BLOCK
     command = [sys.executable, "-P", __file__, str(path), str(int(ROOM + available)), str(processor)]
-    paths = os.pathsep.join(filter(None, sys.path))  # where this process has its packages from
+    paths = os.pathsep.join(one or os.curdir for one in sys.path)  # where this process has its packages from
     environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}  # threads would reserve memory
     try:
         done = subprocess.run(command, capture_output=True, timeout=PATIENCE * processor, env=environment)
     except subprocess.TimeoutExpired:
-        raise UnreadableError(REASONS[signal.SIGXCPU]) from None
+        raise UnreadableError(ENDLESS) from None
     if done.returncode:
         raise UnreadableError(REASONS.get(-done.returncode, "what reads it ends in the midst of it"))
     told, _, packed = done.stdout.partition(b"\n")
@@ -68,7 +67,18 @@ def read_apart(path: Path, available: float) -> "pandas.DataFrame":
 
 def read(path: Path) -> "pandas.DataFrame":
     """All columns, in this process."""
-    return READERS[path.suffix.lower()](path)
+    try:
+        return READERS[path.suffix.lower()](path)
+    except ImportError as error:
+        raise LackingError(str(error)) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the package that reads it raises
+        raise UnreadableError(_tell(error)) from error
+
+
+def _tell(error: Exception) -> str:
+    return str(error).rstrip(". \n") or type(error).__name__
 
 
 def _read_parquet(path: Path) -> "pandas.DataFrame":
@@ -108,11 +118,7 @@ def _list_arrays(path: Path) -> dict[str, np.ndarray]:
         from scipy.io import loadmat
 
         content = loadmat(path)
-    return {
-        name: one
-        for name, one in content.items()
-        if isinstance(one, np.ndarray) and np.issubdtype(one.dtype, np.number)
-    }
+    return {name: one for name, one in content.items() if isinstance(one, np.ndarray) and one.dtype.kind in NUMBERS}
 
 
 READERS: dict[str, Callable[[Path], "pandas.DataFrame"]] = dict(
@@ -128,12 +134,12 @@ def _answer() -> None:
     told, packed = {}, b""
     try:
         packed = pickle.dumps(read(path))
-    except ImportError as error:
+    except LackingError as error:
         told["lacks"] = str(error)
     except MemoryError as error:
         told["memory"] = str(error) or "of the process that reads it"
-    except Exception as error:  # whatever the package that reads it raises
-        told["error"] = str(error).rstrip(". \n") or type(error).__name__
+    except Exception as error:  # of reading, or of columns that cannot be handed back
+        told["error"] = _tell(error)
     sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + packed)
 
 

@@ -215,6 +215,17 @@ def test_a_gap_that_is_the_same_everywhere_is_harmless_and_one_that_changes_is_a
     assert "would move" in found.describe()
 
 
+def test_one_side_is_enough_only_where_the_other_changes_nothing():
+    """Gaps s h + B h²/2 at h standard errors: 0.25 of bias are 0.1 on one side, and 0.05 are 0.15."""
+    noise = 1e-3 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    cases = ((0.25, -0.3, False, True), (0.05, 0.2, False, False), (0.02, 0.01, True, False))
+    for slope, bend, enough, biased in cases:
+        up, middle, down = (Gap(slope * h + 0.5 * bend * h**2 + noise * h) for h in (1.0, 0.0, -1.0))
+        one = judge_gaps(("a",), np.eye(1), middle, [(up, middle)], apart=1.0)
+        assert one.harmless == enough
+        assert judge_gaps(("a",), np.eye(1), middle, [(up, down)]).biased == biased
+
+
 def test_a_bias_beyond_doubt_asks_for_no_further_runs():
     """Four standard deviations beyond the limit; three are biased, but may be asked again."""
     runs = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0])

@@ -30,8 +30,8 @@ def find_path(model, data, step, free=(), spread=None, method="rk6"):
     return find_paths(experiment.at(Point(model, None, free)))[0]
 
 
-def run(linear, particles, runs):
-    return run_guided(linear, make_guide(linear), particles, Stream(2, "test"), range(runs))
+def run(linear, particles, runs, width=1.0):
+    return run_guided(linear, make_guide(linear, width), particles, Stream(2, "test"), range(runs))
 
 
 @pytest.mark.parametrize("method", ["rk6", "radau5"])
@@ -59,11 +59,11 @@ def test_a_start_with_a_spread_or_a_flat_prior_is_drawn_where_the_samples_say():
     assert run(flat, 20, 1)[0].loglik == pytest.approx(-Laplace(flat).value, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["w + 0.3 w²", "exp w"])
-def test_value_and_score_are_those_of_quadrature(name):
+@pytest.mark.parametrize(("name", "width"), [("w + 0.3 w²", 1.0), ("exp w", 1.0), ("exp w", 1.2)])
+def test_value_and_score_are_those_of_quadrature(name, width):
     data = draw_seen(SEEN[name])
     y = data.outputs["x"].values
-    made = run(find_path(make_seen(SEEN[name]), data, 0.3, tuple(TRUTH)), 500, 40)
+    made = run(find_path(make_seen(SEEN[name]), data, 0.3, tuple(TRUTH)), 500, 40, width)
     logliks = np.array([one.loglik for one in made])
     plain = np.exp(logliks - 0.5 * np.array([one.variance for one in made]) - integrate(SEEN[name], y))  # no bias
     assert plain.mean() == pytest.approx(1.0, abs=3.0 * plain.std() / np.sqrt(39) + 0.01)

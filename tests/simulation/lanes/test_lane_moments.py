@@ -7,7 +7,7 @@ import daedal as dd
 from daedal import der, jobs
 from daedal.errors import SimulationError
 from daedal.simulation.ensemble_solver import Lanes, prepare
-from daedal.simulation.lanes import blocks
+from daedal.simulation.lanes import blocks, march
 from daedal.simulation.lanes.blocks import BLOCK, UNIT
 from daedal.simulation.lanes.moments import collect_moments, project_lanes
 from daedal.simulation.lanes.run import Run
@@ -157,8 +157,11 @@ def test_usual_numbers_of_realizations_are_even_work_for_all_cores(realizations,
     assert max(busy) <= UNIT * -(-(realizations // UNIT) // workers) + realizations % UNIT
 
 
+@pytest.mark.parametrize("chunk", [march.CHUNK, 8])
 @pytest.mark.parametrize("realizations", [33, 50, 100])
-def test_bits_do_not_depend_on_the_number_of_cores(realizations, monkeypatch):
+def test_bits_do_not_depend_on_the_number_of_cores(realizations, chunk, monkeypatch):
+    """However many looks at the results there are, over whose samples projections are summed."""
+    monkeypatch.setattr(march, "CHUNK", chunk)
     run, weights = prepared(duffing()), np.random.default_rng(2).normal(size=(2, 6, TIMES.size))
     seen = []
     for workers in (1, 2, 3, 8):

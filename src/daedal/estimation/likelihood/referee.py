@@ -26,7 +26,7 @@ BIASED = 0.3  # standard errors that an approximation may move an estimate by,
 SLIGHT = 0.1  # and where guided particles, which cost little, tell it
 CHANCE = 2.0  # standard deviations of the Monte-Carlo error
 CERTAIN = 4.0  # the same where noise alone could hide a bias
-HARMLESS = 0.15  # standard errors within which one side is enough
+HARMLESS = 0.5  # of what it may move, within which one side is enough: the other may tell more
 BLIND = 0.25  # Monte-Carlo error of δ, in standard errors, beyond which nothing can be said
 TRUSTED = 2.0 * BIASED  # that an estimate may move, chance included, for the approximation to be trusted
 
@@ -62,7 +62,7 @@ class Verdict:
     @property
     def harmless(self) -> bool:
         """Whether no estimate would move far, for certain."""
-        return bool(np.all(np.abs(self.shifts) + CHANCE * self.noise < HARMLESS))
+        return bool(np.all(np.abs(self.shifts) + CHANCE * self.noise < HARMLESS * self.limit))
 
     @property
     def vague(self) -> bool:

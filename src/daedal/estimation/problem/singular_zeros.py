@@ -11,6 +11,8 @@ from daedal.estimation.problem.problem import Problem
 from daedal.models import evaluate_parameters
 from daedal.symbolic import jet, list_symbols, stack_symbols
 
+NOTHING = 1e-9  # of the largest: what rounding leaves of a singular value
+
 
 def find_crossed_zeros(problem: Problem, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Which coordinates have such a zero between two points, (coordinate,)."""
@@ -24,7 +26,7 @@ def find_crossed_zeros(problem: Problem, start: np.ndarray, end: np.ndarray) -> 
 
 
 def list_singular_zeros(problem: Problem, names: list[str]) -> list[str]:
-    """Free parameters that are coefficients of highest derivatives, or at whose zero equations are no numbers."""
+    """Free parameters at whose zero highest derivatives are lost, or equations are no numbers."""
     model = problem.system.model
     residuals = Equations.of(model).residuals
     leaves = list_symbols(residuals)
@@ -32,14 +34,21 @@ def list_singular_zeros(problem: Problem, names: list[str]) -> list[str]:
     for name in sorted(leaves, key=lambda leaf: jet(leaf)[1]):
         highest[jet(name)[0]] = name
     derivatives = [name for name in highest.values() if jet(name)[1]]
-    coefficients = ca.jacobian(residuals, stack_symbols(derivatives))
-    leading = set(list_symbols(coefficients))
-    look = ca.Function("residuals", [stack_symbols(leaves)], [residuals])
+    coefficients = ca.densify(ca.jacobian(residuals, stack_symbols(derivatives)))
+    look = ca.Function("residuals", [stack_symbols(leaves)], [residuals, coefficients])
     numbers, random = evaluate_parameters(model), np.random.default_rng(1)
     point = {name: numbers.get(name, random.uniform(0.5, 1.5)) for name in leaves}
+    usual = np.array(look(list(point.values()))[1])
+    size = np.abs(usual).max(axis=1, keepdims=True, initial=0.0)
+    size[size == 0.0] = 1.0
+
+    def count_determined(matrix: np.ndarray) -> int:
+        return int(np.linalg.matrix_rank(matrix / size, tol=NOTHING))
 
     def is_singular(name: str) -> bool:
-        at_zero = look([point[leaf] if leaf != name else 0.0 for leaf in leaves])
-        return name in leading or not np.isfinite(np.array(at_zero)).all()
+        at_zero, matrix = (np.array(one) for one in look([point[leaf] * (leaf != name) for leaf in leaves]))
+        if not (np.isfinite(at_zero).all() and np.isfinite(matrix).all()):
+            return True
+        return bool(np.isfinite(usual).all()) and count_determined(matrix) < count_determined(usual)
 
     return [name for name in names if name in point and is_singular(name)]

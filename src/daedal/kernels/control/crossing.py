@@ -89,7 +89,7 @@ class Crossing:
         states, width = control.sizes.size, kernel.width
         if n_w:
             raise SimulationError("Only lanes without values of their own choose their steps.", "Give the steps.")
-        self._columns, self._most, self._width = n_s, control.most, width
+        self._columns, self._kernel = n_s, kernel  # whose code lives as long as it is called by its address
         self._state = np.repeat(check_array(state, (n_x, 1), "state"), width, axis=1)  # equal lanes: none is filled up
         self._given = np.repeat(check_array(parameters, (n_p, 1), "parameters"), width, axis=1)
         self._numbers, self._counts = np.zeros(len(NUMBERS)), np.zeros(len(COUNTS), dtype=np.int64)

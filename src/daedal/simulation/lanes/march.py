@@ -10,6 +10,7 @@ import numpy as np
 from daedal import simulation
 from daedal.simulation import lanes
 from daedal.simulation.forcing import Forcing
+from daedal.simulation.lanes.blocks import BLOCK, UNIT
 from daedal.simulation.lanes.run import ESCAPED
 from daedal.simulation.lanes.scenario import Paths
 from daedal.simulation.steps import ACCEPTED, GAVE_UP, Point, Program, Schedule, reorder_pivots, tabulate_nodes
@@ -159,9 +160,13 @@ def march_lanes(
 
 
 def _count_steps(program: Program, count: int) -> int:
-    """Steps of so many lanes between two looks at the results."""
+    """Steps of so many lanes between two looks at the results; blocks of units have the same ones, however large.
+
+    Sums over samples are taken look by look, and have the same bits for every number of cores.
+    """
     fan = _find_fan(program, count)
     instructions = fan.instructions if fan else program.instructions
+    count = BLOCK if count >= UNIT else count
     work = instructions * max(count, program.kernel.width)
     return max(min(CHUNK * max(FULL // max(count, 1), 1), int(CHUNK_WORK / work)), 16)
 

@@ -55,6 +55,7 @@ LAST_WORDS = {  # of each figure, in the order in which they are printed
         "stiff kinetics",
         "evaluate beside",
         "2 exchangers",
+        "4 experiments",
     ],
     "starts": ["2 workers", "same: True", "Lorenz from", "Lotka-Volterra from"],
     "switching": ["never changes, against none", "to the next", "against viscous friction", "friction by its sign"],

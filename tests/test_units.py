@@ -147,6 +147,17 @@ def test_data_and_model_must_not_contradict_each_other(name):
             verb()
 
 
+def test_timestamps_are_seconds_and_contradict_a_model_in_minutes():
+    plain = make_trajectory().to_dataset()
+    dates = np.datetime64("2024-05-01") + (60 * plain.sample_times).astype("timedelta64[s]")
+    push = dd.Signal(60 * plain.sample_times, plain["u"], "zoh")
+    data = dd.Dataset(dates, inputs={"u": push}, outputs={"speed": plain["speed"]}, name="log")
+    for verb in (lambda: dd.fit(make_model(), data, free=["k"]), lambda: dd.compare(make_model(), data)):
+        with pytest.raises(dd.DaedalError, match="seconds, as those of the data 'log', but time has the unit 'min'"):
+            verb()
+    assert dd.compare(make_model(units={"time": "s"}), data).rmse["speed"] > 0.0
+
+
 def test_parts_bring_their_units_along():
     def make_lag(clock="s"):
         x, drive = dd.symbols("x drive")

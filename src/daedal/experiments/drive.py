@@ -24,6 +24,7 @@ from daedal.models import Model, as_name
 from daedal.symbolic import Expression
 
 REACH = 1e-9  # of its length: by how much a signal may miss the ends of the time it is needed for, which is rounding
+SECONDS = ("s", "sec", "second", "seconds")  # as people write them
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def match_data(model: Model, measured: "data.Dataset") -> Drive:
 
 
 def check_units(model: Model, measured: "data.Dataset") -> None:
-    """Refuse units of data that are not those of the model, where both tell them."""
+    """Refuse units of data that are not those of the model, where both tell them; timestamps tell seconds."""
     for name, unit in measured.units.items():
         own = model.units.get(name, unit)
         if own != unit:
@@ -114,6 +115,13 @@ def check_units(model: Model, measured: "data.Dataset") -> None:
                 f"{what} has the unit '{own}' in model '{model.name}' and '{unit}' in the data '{measured.name}'.",
                 "Convert the data, or correct the unit with with_units(...); nothing is converted.",
             )
+    own = model.units.get("time", SECONDS[0])
+    if measured.origin is not None and "time" not in measured.units and own not in SECONDS:
+        raise EstimationError(
+            f"Timestamps become seconds, as those of the data '{measured.name}', but time has the unit '{own}' in "
+            f"model '{model.name}'.",
+            f"Write the model in seconds, or give times in '{own}': Dataset(times, ..., units={{'time': '{own}'}}).",
+        )
 
 
 def unite_units(model: Model, measured: "Sequence[data.Dataset]") -> Mapping[str, str]:

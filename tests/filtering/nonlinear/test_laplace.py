@@ -70,6 +70,17 @@ def test_linear_models_have_the_value_of_the_exact_filter(noise, method):
     np.testing.assert_allclose(Information(laplace).matrix, exact.curvature, rtol=1e-4)
 
 
+def test_records_of_many_steps_have_information_too():
+    """Arrays of more than 256 kB: numpy makes their sums in place, and with transposed ones in another order."""
+    model = make_oscillator(equations=LINEAR, measurement_noise={"position": 0.02})
+    times = np.arange(12_001) * 0.05
+    data = dd.Dataset(times, inputs={"u": np.sin(times)}, outputs={"position": np.sin(0.9 * times)})
+    laplace = compute(line_up_at(model, data, 0.05), free=("d",))
+    assert laplace.path.states.nbytes > 2**18
+    exact = dd.evaluate(model, data, free=["d"], criterion=dd.Likelihood())
+    np.testing.assert_allclose(Information(laplace).matrix, exact.curvature, rtol=1e-3)
+
+
 def test_irregular_missing_and_several_outputs_as_the_exact_filter():
     times = np.cumsum(np.random.default_rng(1).uniform(0.05, 0.4, 40))
     model = make_oscillator(

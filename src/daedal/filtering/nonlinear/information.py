@@ -85,18 +85,19 @@ class Information:
         program, measurements = discrete.experiment.program, discrete.experiment.measurements
         sizes, inputs = program.sizes, program.sizes.inputs
         step = STEP * self._find_unit(moved, direction)
+        shift = step * np.ascontiguousarray(moved.T)  # sums with transposed arrays need not be contiguous
         s, top, p, table, z = path.step_arguments
         p = p + step * discrete.read_rates[:, [direction]]
         table = table.copy()
         table[inputs:] += step * discrete.table_slopes[direction].T
-        A, G = program.jacobians(s + step * moved[:-1].T, top, p, table, z)
+        A, G = program.jacobians(s + shift[:, :-1], top, p, table, z)
         s, top, p, table = path.point_arguments
         p, table = p + step * discrete.read_rates[:, [direction]], table.copy()
         table[inputs:, 1:] += step * discrete.table_slopes[direction].T
         table[table.shape[0] - discrete.noise.rows.value.size :, 0] += (
             step * discrete.noise.rows.slopes[direction].ravel()
         )
-        y, slopes, _ = program.sights(s + step * moved.T, top, p, table)
+        y, slopes, _ = program.sights(s + shift, top, p, table)
         steps, points = len(path.normals.steps), len(path.states)
         h = measurements.mix(np.ascontiguousarray(slopes.T).reshape(points, -1, sizes.state))
         return [

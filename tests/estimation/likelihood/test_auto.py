@@ -226,6 +226,15 @@ def test_one_side_is_enough_only_where_the_other_changes_nothing():
         assert judge_gaps(("a",), np.eye(1), middle, [(up, down)]).biased == biased
 
 
+def test_what_chance_moves_far_is_told_as_chance():
+    """Not as so many standard errors that an estimate would move by."""
+    wild = 100.0 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    quiet = Gap(np.zeros(8))
+    verdict = judge_gaps(("a", "b"), np.eye(2), quiet, [(quiet, quiet), (Gap(wild + 60.0), Gap(-wild))])
+    assert verdict.blind
+    assert verdict.describe_noise() == "particles are too noisy to tell, chance alone moves b by 38 standard errors"
+
+
 def test_a_bias_beyond_doubt_asks_for_no_further_runs():
     """Four standard deviations beyond the limit; three are biased, but may be asked again."""
     runs = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0])

@@ -48,6 +48,7 @@ MOST_RECORDS = 160  # that judge
 ROUNDED = 1e-9  # relative difference of points that are the same
 LONG = 10_000  # steps of one, beyond which they would take minutes
 UNJUDGED = "this is Laplace's approximation, which only a fit judges, and replaces where it is biased"
+CHECKED = "a study of data as the model makes them does, ParametricBootstrap"
 LED = "particles went on from where moments led, and follow the data there"
 
 
@@ -311,8 +312,8 @@ class AutoObjective:
             if verdict is not None and not verdict.blind:
                 return verdict, f"judged at the estimate: {verdict.describe()}", take
             if verdict is not None:
-                said = f"{verdict.describe()}, too noisy to tell"
-        return None, f"it could not be judged: {said}", self._take_records
+                said = verdict.describe_noise()
+        return None, f"it could not be judged: {said} ({CHECKED})", self._take_records
 
     def _ask_records(self, evaluation: Evaluation) -> Verdict:
         """By records that the model makes, as many as it takes to tell."""

@@ -86,6 +86,12 @@ class Verdict:
         shift = f"{_write_shift(self.shifts[worst])} ± {self.noise[worst]:.2f} standard errors"
         return f"{self.judges} would move {self.names[worst]} by {shift}{gap and f', and {gap}'}"
 
+    def describe_noise(self) -> str:
+        """In words, the parameter that chance moves farthest; how far it would move says nothing then."""
+        worst = int(np.argmax(np.nan_to_num(self.noise, nan=np.inf)))
+        moved = f"chance alone moves {self.names[worst]} by {self.noise[worst]:.2g} standard errors"
+        return f"{self.judges} are too noisy to tell, {moved}"
+
 
 def _write_shift(value: float) -> str:
     """With its sign, which a rounded zero has not."""

@@ -8,7 +8,7 @@ import pytest
 import daedal as dd
 from daedal import der, progress
 from daedal.kernels import compiler
-from daedal.progress import CLEAR, Progress
+from daedal.progress import CLEAR, Progress, endure
 
 
 class Terminal(io.StringIO):
@@ -313,3 +313,18 @@ def test_a_first_fit_is_not_silent(monkeypatch):
     for words in ("fitting: preparing", "fitting 'decay': compiling", "profile of k", "2 runs"):
         assert words in said
     assert said.endswith(CLEAR)
+
+
+def test_work_that_cannot_tell_how_long_it_takes_says_so_once_after_a_minute(clock, caplog):
+    """From deep inside of it, in the name of what the user called."""
+    endure()
+    with Progress("comparing 'crank':", remedy="compare fewer samples"), Progress("fitting 'crank':"):
+        for _ in range(20):
+            clock["time"] += 5.0
+            endure()
+    clock["time"] += 100.0
+    endure()
+    assert caplog.messages == [
+        "comparing 'crank' takes long: 60 seconds so far, and how much is left cannot be told; to make it shorter, "
+        "compare fewer samples."
+    ]

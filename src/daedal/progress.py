@@ -31,6 +31,7 @@ SWITCH, OFF = "DAEDAL_PROGRESS", ("off", "0", "no", "false")
 Item = TypeVar("Item")
 LOGGER = logging.getLogger("daedal")
 _TOLD: ContextVar[list[str] | None] = ContextVar("what the call that is under way has told", default=None)
+_WHOLE: ContextVar["Progress | None"] = ContextVar("the work of the call that is under way", default=None)
 
 
 class Progress:
@@ -81,6 +82,7 @@ class Progress:
         self._later = EARLY  # seconds after which to look again
         self._stretch = (0.0, 0.0, float("inf"))  # seconds and share at the end of the last one, and what it said
         self._token: Token | None = None
+        self._outer: Token | None = None
 
     def __call__(self, reached: float) -> None:
         if self._end > self._begin:
@@ -118,6 +120,13 @@ class Progress:
         self._clear()
         _tell(f"{self._work.partition(':')[0]} {what}.")
 
+    def endure(self) -> None:
+        """Tell that the work takes long, after a minute in which it was not known how long it will."""
+        waited = monotonic() - self._entered
+        if waited >= LONG:
+            remedy = f"; to make it shorter, {self._remedy}" if self._remedy else ""
+            self._tell(f"takes long: {format_duration(waited)} so far, and how much is left cannot be told{remedy}")
+
     def stage(self, word: str) -> None:
         """Show at once what begins now, where somebody watches: nothing may be said for a while."""
         if not self._log and self._next < float("inf") and _watched(self._stream):
@@ -146,7 +155,8 @@ class Progress:
         self._stream.write(f"\r{' ' * self._shown}\r" if _is_notebook(self._stream) else CLEAR)
 
     def __enter__(self) -> "Progress":
-        self._token = _TOLD.set([]) if _TOLD.get() is None else None  # work inside other work tells nothing again
+        if _TOLD.get() is None:  # work inside other work tells nothing again
+            self._token, self._outer = _TOLD.set([]), _WHOLE.set(self)
         return self
 
     def __exit__(
@@ -154,6 +164,8 @@ class Progress:
     ) -> None:
         if self._token is not None:
             _TOLD.reset(self._token)
+        if self._outer is not None:
+            _WHOLE.reset(self._outer)
         self._clear()
 
     def _clear(self) -> None:
@@ -176,6 +188,12 @@ def _tell(sentence: str) -> None:
         LOGGER.warning("%s", sentence)
         if told is not None:
             told.append(sentence)
+
+
+def endure() -> None:
+    """Let the work under way tell that it takes long: for loops inside it whose end nobody knows."""
+    if (whole := _WHOLE.get()) is not None:
+        whole.endure()
 
 
 def watch(items: Sequence[Item], work: str, remedy: str = "") -> Iterator[Item]:

@@ -22,6 +22,7 @@ from daedal.estimation import (
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
 from daedal.models import Model
+from daedal.progress import Progress
 from daedal.systems import System, build
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_data, check_horizon
@@ -293,8 +294,10 @@ def compare(
         raise EstimationError(f"uncertainty must be True or False, got {show(uncertainty)}.", "Leave it out.")
     if not isinstance(fit, Fit):
         return _compare_model(fit, sets, steps)
-    fitted = match_fit(fit, sets, None if rng is None else make_seed(rng))
-    predicted = predict_fit(fitted, steps)
+    with Progress(f"comparing '{fit.model.name}':", remedy="compare fewer samples") as progress:
+        progress.stage("lining up fit and data")
+        fitted = match_fit(fit, sets, None if rng is None else make_seed(rng))
+        predicted = predict_fit(fitted, steps)
     space = fitted.problem.coordinates
     local = {
         item.name: float(value)

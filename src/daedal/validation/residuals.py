@@ -21,6 +21,7 @@ from daedal.estimation import (
 )
 from daedal.experiments import describe_absent, unite_units
 from daedal.linear import one_thread
+from daedal.progress import Progress
 from daedal.tables import add_unit, align_columns, make_frame, stack_frames, write_html
 from daedal.validation.arguments import check_data, check_fit
 from daedal.validation.influence import Influence, find_influence
@@ -199,8 +200,10 @@ def resid(fit: Fit, data: Dataset | Sequence[Dataset] | None = None) -> Residual
     """
     check_fit("resid", fit, data)
     sets = fit.data if data is None else check_data("resid", fit, data)
-    fitted = match_fit(fit, None if data is None else sets)
-    predicted = predict_fit(fitted)
+    with Progress(f"residuals of '{fit.model.name}':", remedy="take fewer samples") as progress:
+        progress.stage("lining up fit and data")
+        fitted = match_fit(fit, None if data is None else sets)
+        predicted = predict_fit(fitted)
     labels = label_experiments(sets)
     series = [one.series for one in predicted]
     influence = find_influence(fitted, series, [one.forecast.residual for one in predicted])

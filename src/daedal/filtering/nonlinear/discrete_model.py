@@ -18,7 +18,7 @@ their residuals of predicted outputs, and `discrete.variances` with slopes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
 
@@ -146,6 +146,12 @@ class DiscreteModel:
     def variances(self) -> Dual:
         """Of the measurements."""
         return self.experiment.measurements.compute_variances(self.point)
+
+    def cut(self, steps: int) -> "DiscreteModel":
+        """Of the same data so many steps, the first ones, to look for paths."""
+        whole = self.experiment
+        early = replace(whole, grid=whole.grid.cut(steps), measurements=whole.measurements.cut(steps))
+        return DiscreteModel(early, self.point, self.noise)
 
     def repeat_parameters(self, lanes: int) -> np.ndarray:
         """p and dp/dθ for a scan of so many lanes."""

@@ -84,6 +84,11 @@ class Measurements:
             values[mine] += errors[np.ix_(mine, np.flatnonzero(rows))] @ np.linalg.pinv(self.mixing[rows]).T
         return replace(self, values=np.where(np.isnan(self.values), np.nan, values))
 
+    def cut(self, steps: int) -> "Measurements":
+        """Those at the grid points that so many steps reach; Σ log det L remains that of all."""
+        early = self.points <= steps
+        return replace(self, points=self.points[early], rows=self.rows[early], samples=self.samples[early])
+
     def mix(self, slopes: np.ndarray) -> np.ndarray:
         """Derivatives (grid point, variable, …), outputs first, as those of the measurements (measurement, …)."""
         return np.einsum("mo,mo...->m...", self.mixing[self.rows], slopes[self.points, : len(self.outputs)])

@@ -34,6 +34,7 @@ from daedal.filtering.nonlinear.discrete_model import DiscreteModel
 from daedal.filtering.nonlinear.recursions import run_backward, run_forward
 from daedal.filtering.nonlinear.start import Beginning
 from daedal.kernels import Innovations, Keep, Matrices, State, pack, run_filter, run_smoother
+from daedal.progress import endure
 from daedal.simulation import ACCEPTED, UNFINISHED
 
 ITERATIONS = 200  # of Gauss–Newton and Newton together
@@ -380,6 +381,7 @@ def find_path(discrete: DiscreteModel, start: Normals) -> "Linearized":
     for _ in range(ITERATIONS):
         if effort.products > WORTH:
             break
+        endure()
         here, residual = Linearized(path, effort), max(min(ROUGHLY, CLOSER * before), SOLVED)
         full, damping = here.find_newton_step(damping, residual) if newton else (None, damping)
         step = here.find_step() if full is None else full

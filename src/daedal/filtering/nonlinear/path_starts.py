@@ -5,6 +5,10 @@ do. Where a model has several wells, a path at rest stays in one of them. Whethe
 do is tried on a few random ones: if half of what they do to the outputs is not what the derivatives at rest say, the
 search begins from several, and the lowest end is taken. One of them follows the samples: with m the means of the
 extended filter, deviations from them are smoothed as those from a path are, jumps F(m_k, 0) − m_{k+1} being forcing.
+
+Where the start is open, what is guessed of it may be far from the samples, and rest with it. A path is then followed
+through the first two sample times, the first four, and so on: few samples leave one minimum near, and each search goes
+on from the end of the one before.
 """
 
 from collections.abc import Sequence
@@ -25,12 +29,18 @@ CURVED = 0.5  # share of what they do that derivatives at rest do not tell
 POINTS = 6  # of a quadrature over a cell
 UNKNOWN = 1.0, np.inf  # of what cannot be simulated nothing is known but that it goes far
 SAME = 1e-3  # difference of 𝒥 of two ends that are the same,
+FIRST = 2  # sample times, of those that a path is followed through
+PLAUSIBLE = 1.0  # 𝒥 by measurement: it is a half where all is as declared
 IMPROBABLE = 10.0  # and of one that explains the data so much worse that it has no share in their likelihood
 
 
 def find_paths(discrete: DiscreteModel) -> list[Linearized]:
     """The ends of searches from all starts, best first."""
     ends, reason = _search(discrete, [rest(discrete)])
+    if not discrete.start.weights.all() and not _is_explained(discrete, ends):
+        ends = [*ends, *_search(discrete, [follow_growing(discrete)])[0]]
+        if _is_explained(discrete, ends):
+            return sorted(ends, key=lambda end: end.path.value)
     if not ends or is_curved(discrete):
         others, later = _search(discrete, _list_others(discrete))
         ends, reason = [*ends, *others], reason or later
@@ -48,6 +58,28 @@ def _search(discrete: DiscreteModel, starts: Sequence[Normals]) -> tuple[list[Li
         except EstimationError as error:
             reason = reason or error
     return ends, reason
+
+
+def _is_explained(discrete: DiscreteModel, ends: Sequence[Linearized]) -> bool:
+    """Whether one of these paths leaves of the data what noise would leave."""
+    expected = PLAUSIBLE * discrete.experiment.measurements.count
+    return any(end.path.value <= expected for end in ends)
+
+
+def follow_growing(discrete: DiscreteModel) -> Normals:
+    """Normals of a path through ever more of the samples; a stretch through which none is found is passed over."""
+    normals, points = rest(discrete), np.unique(discrete.experiment.measurements.points)
+    count = FIRST
+    while count < points.size:
+        steps = int(points[count - 1])
+        cut, count = discrete.cut(steps), 2 * count
+        ends, _ = _search(cut, [Normals(normals.start, normals.steps[:steps])])
+        if not _is_explained(cut, ends):
+            ends, _ = _search(cut, follow_samples(cut))
+        if _is_explained(cut, ends):
+            later = np.zeros_like(normals.steps[steps:])
+            normals = Normals(ends[0].path.normals.start, np.concatenate([ends[0].path.normals.steps, later]))
+    return normals
 
 
 def regrid(normals: Normals, coarse: TimeGrid, fine: TimeGrid) -> Normals:

@@ -1,7 +1,7 @@
 """The time grid of one experiment: steps between samples and jumps of inputs, each a cell of the noise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -59,6 +59,18 @@ class TimeGrid:
     def find_points(self, times: np.ndarray) -> np.ndarray:
         """The grid points of some of the wanted times."""
         return self.point_of[np.searchsorted(self.wanted, times)]
+
+    def cut(self, steps: int) -> "TimeGrid":
+        """So many steps of it, the first ones."""
+        early = self.point_of <= steps
+        return replace(
+            self,
+            times=self.times[: steps + 1],
+            length_of=self.length_of[:steps],
+            inputs=self.inputs[:steps],
+            wanted=self.wanted[early],
+            point_of=self.point_of[early],
+        )
 
 
 def make_grid(

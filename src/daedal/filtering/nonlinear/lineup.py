@@ -237,9 +237,8 @@ def _evaluate(lined: LinedUp, values: Mapping[str, float], known: Normals | None
 
 
 def _has_kinks(lined: LinedUp) -> bool:
-    """Whether formulas were left with the kinks that they have."""
-    switching = lined.experiment.system.reduction.switching
-    return switching is not None and bool(switching.bent)
+    """Whether formulas were left with the kinks that they have; those of outputs are not located."""
+    return lined.experiment.system.reduction.switching is not None
 
 
 def _is_simulated(lined: LinedUp, values: Mapping[str, float]) -> bool:

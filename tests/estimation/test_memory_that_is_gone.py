@@ -79,10 +79,10 @@ def test_an_allocation_that_fails(number, monkeypatch):
     """As numpy tells it, without a word."""
     stack, watch = mean_objective._stack, Shortage(number)
 
-    def run_out(parts):
+    def run_out(*given):
         if watch() == 0.0:
             raise MemoryError
-        return stack(parts)
+        return stack(*given)
 
     monkeypatch.setattr(mean_objective, "_stack", run_out)
     if number == 1:
